@@ -61,6 +61,14 @@ TCBRT_API int tcbrt_chain_init(const struct tcbrt_chain *chain, void *workspace)
 /* As tcbrt_execute: on POOL's threads, which are woken once, or, with NULL, in the caller alone.  All of POOL's threads
  * take part, and wait for each other by spinning: the pool should not have more threads than there are free cores. */
 TCBRT_API int tcbrt_chain_execute(const struct tcbrt_chain *chain, void *workspace, struct tcbrt_pool *pool);
+/*
+ * Executes CHAIN once, with a wait behind each call, and adds the seconds that each of its info.calls took to SECONDS:
+ * where the time goes.  On a CPU on POOL's threads, as tcbrt_chain_execute, of which STREAM is NULL; on a GPU, of which
+ * POOL is NULL, its launches one by one on STREAM, not as the graph, by the GPU's clock and with what lies between two
+ * launches, and it waits for all.  The sum is more than an execution takes.
+ */
+TCBRT_API int tcbrt_chain_profile(const struct tcbrt_chain *chain, unsigned long long workspace,
+				  struct tcbrt_pool *pool, void *stream, double seconds[]);
 /* As tcbrt_execute_thread. */
 TCBRT_API int tcbrt_chain_execute_thread(const struct tcbrt_chain *chain, void *workspace, unsigned thread,
 					 unsigned threads);

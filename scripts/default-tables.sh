@@ -6,7 +6,7 @@
 #   scripts/default-tables.sh TCBTUNE [DATABASE...]
 # Of one architecture alone with ARCH=x86_64-avx512vnni before it.
 # Databases that are given besides count too: what was measured to fill gaps.
-# Those called held*.db are of shapes to judge on: no rule is made of them.
+# Those called held*.db are of shapes to judge on: no rule is made of them.  ARCH=learned: what is learned alone.
 set -eu
 tcbtune=$(realpath "${1:?the program}")
 shift
@@ -47,6 +47,27 @@ table() { # architecture, least geometries of a shape, worst loss, the folders o
 	"$tcbtune" defaults --arch "$arch" --format table \
 		--out "$root/src/kernels/defaults/defaults_$(echo "$arch" | tr - _).c" "$@"
 }
+# What is learned beside the rules, of all that was measured there: what is left out is judged in turn.
+learned() { # architecture, what follows the format in the names of its ops, the name of the family, the folders
+	arch=$1 after=$2 name=$3 folders=$4
+	if ! python3 -c "import numpy" 2>/dev/null; then
+		echo "without NumPy the learned table of $arch stays as it is" >&2
+		return
+	fi
+	set --
+	for db in *.db; do
+		for from in $folders given; do
+			case $db in "$from"_*) set -- "$@" "$db" ;; esac
+		done
+	done
+	label=$(echo "${arch}_$name" | tr - _)
+	"$tcbtune" defaults --arch "$arch" --format features --out features.txt "$@"
+	python3 "$root/scripts/train-defaults.py" features.txt --after "$after" --name "$name" \
+		--text "$root/results/defaults/learned_$label.txt" \
+		--sample "$root/tests/fixtures/learned_$label.txt" \
+		--spaces spaces.txt --tcbtune "$tcbtune" --out "$root/src/kernels/defaults/learned_$label.c"
+}
 case "${ARCH:-all}" in all | sm_90) table sm_90 50 10 "h200 h200-rows" ;; esac
+case "${ARCH:-all}" in all | sm_90 | learned) learned sm_90 _matmul quant_matmul "h200 h200-rows h100" ;; esac
 case "${ARCH:-all}" in all | x86_64-avx512vnni) table x86_64-avx512vnni 20 30 "cpu-zen5 cpu-zen4_defaults" ;; esac
 case "${ARCH:-all}" in all | x86_64-amx) table x86_64-amx 20 30 "cpu-xeon-amx_defaults" ;; esac

@@ -34,6 +34,9 @@ SHAPES = {"dense-8b": ["--layers", "4", "--vocab", "32000"],
 SMALL = ["--layers", "4", "--hidden", "512", "--heads", "8", "--kv-heads", "2", "--ffn", "1024", "--vocab", "1000"]
 SMALL_MODELS = {"llama": [], "qwen2": [], "qwen3": ["--head-dim", "128"], "gemma3": ["--window", "16", "--layers", "7", "--tied"],
                 "gemma4": ["--window", "16", "--layers", "7", "--tied"],
+                "qwen35": ["--head-dim", "128"],
+                "qwen3next": ["--head-dim", "128", "--experts", "8", "--experts-used", "2", "--ffn", "256"],
+                "qwen35moe": ["--head-dim", "128", "--experts", "8", "--experts-used", "2", "--ffn", "256"],
                 "qwen3moe": ["--experts", "8", "--experts-used", "2", "--ffn", "256"],
                 "gpt-oss": ["--experts", "8", "--experts-used", "2", "--ffn", "256", "--type", "MXFP4", "--window", "16"]}
 HUGE_PAGES = "glibc.malloc.hugetlb=1"
@@ -166,17 +169,14 @@ def time_model(args, llama, name, threads):
 
 
 def shares(args, name, threads):
-    """Of each kind of op, of a prompt and of generation."""
+    """Of each op, of a prompt and of generation."""
     model = make_model(args.models, name, SHAPES[name])
     command = [args.engine, model, "--prompt", f"@{write_prompt(args.models, max(args.prompts))}", "--threads", threads,
                "--generate", args.generate, "--times", 1]
     done = subprocess.run(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True)
-    found = {part: re.findall(rf"^{part} +(\S.*?) +([\d.]+) %$", done.stderr, re.M) for part in PARTS}
-    kinds = list(dict.fromkeys(kind for part in PARTS for kind, _ in found[part]))
-    print(f"{name}, {threads} thread{'s' if threads > 1 else ''}: the engine's time, of a prompt of {max(args.prompts)} and "
-          "of generation behind it, %")
-    for kind in kinds:
-        print(f"  {kind:12}" + "".join(f" {dict(found[part]).get(kind, '0.0'):>6}" for part in PARTS))
+    print(f"{name}, {threads} thread{'s' if threads > 1 else ''}: the engine's time, one op after another, of a prompt of "
+          f"{max(args.prompts)} and of generation behind it")
+    print("\n".join(line for line in done.stderr.splitlines() if re.match(r" +[\d.]+ %", line)))
 
 
 def compare_logits(args, llama):

@@ -9,9 +9,10 @@
 The defaults are Llama 3 8B.  Weights are in the mix that llama.cpp calls Q4_K_M: Q4_K, with Q6_K for the output and, in
 half of the layers, for attn_v and ffn_down; where K is not a multiple of 256 they are Q8_0.  --type gives all of them one
 type instead, --mix 2bit a mix of IQ2_XS, IQ3_XXS, Q2_K, Q3_K, Q4_K and Q6_K.  --tied leaves output.weight out; --experts
-makes each layer a mixture.  --architecture also has what else layers of qwen2, qwen3, qwen3moe, gpt-oss, gemma3 and gemma4 have
-(norms of q and k, biases, sinks, norms behind attention and feed-forward), and --window the size of their windows; any
-other name has the tensors of llama.
+makes each layer a mixture.  --architecture also has what else layers of qwen2, qwen3, qwen3moe, qwen3next, qwen35, qwen35moe,
+gpt-oss, gemma3 and gemma4 have (norms of q and k, gates, biases, sinks, norms behind attention and feed-forward, a shared
+expert, and in three of four layers a gated delta net, of as many heads of keys as there are heads, twice as many of values
+and half their size), and --window the size of their windows; any other name has the tensors of llama.
 
 Without --data the file is sparse: as long as a real one, but of weights it holds only the norms, and takes some
 kilobytes of disk.  That does for 'tcbtune model'.  With --data norms are about 1, biases and sinks small, and every weight is a valid random block, drawn so that
@@ -93,6 +94,17 @@ def metadata(args):
         keys += [("llama.expert_count", "u32", args.experts), ("llama.expert_used_count", "u32", args.experts_used)]
     if args.experts and args.architecture in ("qwen3moe", "gpt-oss"):
         keys += [("llama.expert_feed_forward_length", "u32", args.ffn)]
+    if has_delta_nets(args):
+        keys = [key for key in keys if key[0] != "llama.rope.dimension_count"]
+        sizes = {"rope.dimension_count": args.head_dim // 4, "full_attention_interval": 4, "ssm.conv_kernel": 4,
+                 "ssm.state_size": args.head_dim // 2, "ssm.group_count": args.heads, "ssm.time_step_rank": 2 * args.heads,
+                 "ssm.inner_size": args.heads * args.head_dim}
+        if args.experts:
+            sizes |= {"expert_feed_forward_length": args.ffn, "expert_shared_feed_forward_length": args.ffn}
+        keys += [(f"llama.{name}", "u32", size) for name, size in sizes.items()]
+        if args.architecture != "qwen3next":
+            angles = args.head_dim // 8
+            keys += [("llama.rope.dimension_sections", "i32", [angles - 2 * (angles // 3)] + 2 * [angles // 3] + [0])]
     if args.architecture == "gpt-oss":
         keys += [("llama.rope.scaling.type", "string", "yarn"), ("llama.rope.scaling.factor", "f32", 32.0),
                  ("llama.rope.scaling.original_context_length", "u32", 4096)]
@@ -111,6 +123,10 @@ def metadata(args):
                  ("llama.final_logit_softcapping", "f32", 5.0)]
     named = [(key.replace("llama.", args.architecture + "."), *rest) for key, *rest in keys]
     return b"".join(value(*key) for key in named), len(named)
+
+
+def has_delta_nets(args):
+    return args.architecture in ("qwen3next", "qwen35", "qwen35moe")
 
 
 def sees_all(args, layer):
@@ -139,7 +155,27 @@ def tensors(args):
     def norm(name):
         return vector(name + ".weight")
 
-    named = args.architecture
+    named, has_deltas = args.architecture, has_delta_nets(args)
+
+    def delta_net(at):
+        keys, values = args.heads * args.head_dim // 2, args.heads * args.head_dim
+        yield weight(at + "attn_qkv", args.hidden, 2 * keys + values, wide)
+        yield weight(at + "attn_gate", args.hidden, values)
+        yield at + "ssm_conv1d.weight", "F32", (4, 2 * keys + values)
+        yield vector(at + "ssm_dt.bias", 2 * args.heads)
+        yield vector(at + "ssm_a", 2 * args.heads)
+        if named == "qwen3next":
+            yield weight(at + "ssm_ba", args.hidden, 4 * args.heads)
+        else:
+            yield from (weight(f"{at}ssm_{part}", args.hidden, 2 * args.heads) for part in ("beta", "alpha"))
+        yield vector(at + "ssm_norm.weight", args.head_dim // 2)
+        yield weight(at + "ssm_out", values, args.hidden)
+
+    def shared_expert(at):
+        yield vector(at + "ffn_gate_inp_shexp.weight")
+        yield from (weight(f"{at}ffn_{part}_shexp", args.hidden, args.ffn) for part in ("gate", "up"))
+        yield weight(at + "ffn_down_shexp", args.ffn, args.hidden, wide)
+
     has_biases, is_oai, is_gemma = named in ("qwen2", "gpt-oss"), named == "gpt-oss", named in ("gemma3", "gemma4")
     yield weight("token_embd", args.hidden, args.vocab, args.tied)
     if named == "gemma4":
@@ -149,21 +185,25 @@ def tensors(args):
         head, kv_heads = (2 * args.head_dim, max(args.kv_heads // 2, 1)) if is_whole else (args.head_dim, args.kv_heads)
         q, kv = args.heads * head, kv_heads * head
         yield norm(at + "attn_norm")
-        yield weight(at + "attn_q", args.hidden, q)
-        yield weight(at + "attn_k", args.hidden, kv)
-        if not is_whole:
-            yield weight(at + "attn_v", args.hidden, kv, wide)
-        yield weight(at + "attn_output", q, args.hidden)
+        is_delta_net = has_deltas and layer % 4 != 3
+        if is_delta_net:
+            yield from delta_net(at)
+        else:
+            yield weight(at + "attn_q", args.hidden, q * (2 if has_deltas else 1))
+            yield weight(at + "attn_k", args.hidden, kv)
+            if not is_whole:
+                yield weight(at + "attn_v", args.hidden, kv, wide)
+            yield weight(at + "attn_output", q, args.hidden)
         if has_biases:
             yield from (vector(f"{at}attn_{part}.bias", size) for part, size in (("q", q), ("k", kv), ("v", kv)))
         if is_oai:
             yield vector(at + "attn_output.bias")
             yield vector(at + "attn_sinks.weight", args.heads)
-        if named in ("qwen3", "qwen3moe", "gemma3", "gemma4"):
+        if named in ("qwen3", "qwen3moe", "gemma3", "gemma4") or has_deltas and not is_delta_net:
             yield from (vector(f"{at}attn_{part}_norm.weight", head) for part in "qk")
-        if is_oai or is_gemma:
+        if is_oai or is_gemma or has_deltas:
             yield norm(at + "post_attention_norm")
-        if not is_oai:
+        if not is_oai and not has_deltas:
             yield norm(at + "ffn_norm")
         if is_gemma:
             yield norm(at + "post_ffw_norm")
@@ -175,6 +215,8 @@ def tensors(args):
             yield vector(at + "ffn_gate_inp.bias", experts)
             yield from (vector(f"{at}ffn_{part}_exps.bias", size, experts)
                         for part, size in (("gate", args.ffn), ("up", args.ffn), ("down", args.hidden)))
+        if experts and has_deltas:
+            yield from shared_expert(at)
         end, stack = ("_exps", (experts,)) if experts else ("", ())
         yield weight(at + "ffn_gate" + end, args.hidden, args.ffn, stack=stack)
         yield weight(at + "ffn_up" + end, args.hidden, args.ffn, stack=stack)
@@ -228,7 +270,10 @@ def blocks(kind, count, k, rng):
 
 
 def vector_values(name, count, named, rng):
-    """Norms are about 1, q's of gemma4, whose scores are not divided, as much smaller; all else is about 0."""
+    """Norms are about 1, q's of gemma4, whose scores are not divided, as much smaller; decays are below 0, all else is about
+    0."""
+    if name.endswith("ssm_a"):
+        return [-rng.uniform(0.05, 1) for _ in range(count)]
     if name.endswith(("norm.weight", "scale.weight", "rope_freqs.weight")):
         size = 1 / math.sqrt(count) if named == "gemma4" and "attn_q_norm" in name else 1
         return [size * rng.uniform(0.75, 1.25) for _ in range(count)]

@@ -3,21 +3,17 @@
  * Processors: a pool's threads and memory in large pages.  A GPU: the driver, opened while the program runs, as
  * libtcbrt does it, so that one program serves machines with a GPU and without.
  */
-#define _GNU_SOURCE 1 /* clock_gettime */
 #include "device.h"
 
 #include <dlfcn.h>
-#include <stdarg.h>
+#include <err.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 /* The functions of the CUDA driver that are used, as CUDA 12.0 has them. */
 #define CUDA_FUNCTIONS(X)                                                                 \
 	X(cuInit, (unsigned flags))                                                       \
-	X(cuGetErrorString, (int error, const char **text))                               \
 	X(cuDevicePrimaryCtxRetain, (void **context, int device))                         \
 	X(cuCtxSetCurrent, (void *context))                                               \
 	X(cuMemAlloc, (address * at, size_t bytes))                                       \
@@ -32,22 +28,10 @@ static struct {
 } cuda;
 typedef int get_proc_address(const char *name, void **out, int version, unsigned long long flags, int *found);
 
-void die(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	fputs("engine: ", stderr);
-	vfprintf(stderr, format, arguments);
-	fputc('\n', stderr);
-	va_end(arguments);
-	exit(1);
-}
-
 void must(int code, const struct tcbrt_error *err)
 {
 	if (code != TCBRT_OK)
-		die("%s", err->message);
+		errx(1, "%s", err->message);
 }
 
 double now(void)
@@ -60,12 +44,8 @@ double now(void)
 
 static void check(int result, const char *what)
 {
-	const char *text = "unknown error";
-
-	if (result == 0)
-		return;
-	cuda.cuGetErrorString(result, &text);
-	die("%s: %s", what, text);
+	if (result != 0)
+		errx(1, "%s: error %d of the CUDA driver", what, result);
 }
 
 static void open_gpu(struct device *device)
@@ -76,11 +56,11 @@ static void open_gpu(struct device *device)
 	int found;
 
 	if (!library)
-		die("--device gpu wants an NVIDIA GPU and its driver, and libcuda.so.1 is not here: %s", dlerror());
+		errx(1, "--device gpu wants an NVIDIA GPU and its driver, and libcuda.so.1 is not here: %s", dlerror());
 	*(void **)&get = dlsym(library, "cuGetProcAddress_v2");
 #define CUDA_FIND(name, parameters)                                                       \
 	if (!get || get(#name, (void **)&cuda.name, 12000, 0, &found) != 0 || !cuda.name) \
-		die("the CUDA driver has no %s: install one of CUDA 12.0 or later", #name);
+		errx(1, "the CUDA driver has no %s: install one of CUDA 12.0 or later", #name);
 	CUDA_FUNCTIONS(CUDA_FIND)
 	check(cuda.cuInit(0), "starting the CUDA driver");
 	check(cuda.cuDevicePrimaryCtxRetain(&context, 0), "making a context on the first GPU");
@@ -157,11 +137,12 @@ struct tcbrt_chain *device_chain(const struct device *device, const struct tcbrt
 	return chain;
 }
 
-void device_run(const struct device *device, const struct tcbrt_chain *chain, address workspace)
+void device_run(const struct device *device, const struct tcbrt_chain *chain, address workspace, double *seconds)
 {
-	const int code = device->pool ? tcbrt_chain_execute(chain, (void *)(uintptr_t)workspace, device->pool)
-				      : tcbrt_chain_launch(chain, device->stream);
+	const int code = seconds        ? tcbrt_chain_profile(chain, workspace, device->pool, device->stream, seconds)
+			 : device->pool ? tcbrt_chain_execute(chain, (void *)(uintptr_t)workspace, device->pool)
+					: tcbrt_chain_launch(chain, device->stream);
 
 	if (code != TCBRT_OK)
-		die("a chain of ops could not be run");
+		errx(1, "a chain of ops could not be run");
 }

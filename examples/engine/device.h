@@ -6,8 +6,6 @@
 #ifndef DEVICE_H
 #define DEVICE_H
 
-#include <stddef.h>
-
 #include <tcbrt_chain.h>
 
 typedef unsigned long long address;
@@ -19,8 +17,7 @@ struct device {
 	void *stream;                  /* of a GPU */
 };
 
-_Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Dies with what ERR says unless CODE is TCBRT_OK. */
+/* Ends with what ERR says unless CODE is TCBRT_OK. */
 void must(int code, const struct tcbrt_error *err);
 double now(void);
 
@@ -32,9 +29,9 @@ void device_write(const struct device *device, address to, const void *from, siz
 void device_read(const struct device *device, void *to, address from, size_t bytes);
 /* Until all that was written or queued is done: behind device_write, before device_run. */
 void device_wait(const struct device *device);
-/* Calls as one, and what they need; then running them. */
+/* Calls as one, and what they need; then running them.  SECONDS, or NULL: one by one, and what each took is added. */
 struct tcbrt_chain *device_chain(const struct device *device, const struct tcbrt_call *calls, size_t count,
 				 address *workspace);
-void device_run(const struct device *device, const struct tcbrt_chain *chain, address workspace);
+void device_run(const struct device *device, const struct tcbrt_chain *chain, address workspace, double *seconds);
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "engine.h"
 
+#include <err.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,7 +22,9 @@ enum {
 	PAIRS = 1, /* rotates neighbours, not values half a head apart */
 	OAI = 2,   /* gpt-oss: its gate, and windows in every other layer */
 	GEMMA = 4, /* embeddings scaled, GELU, norms behind attention and feed-forward, windows in five of six layers */
-	GEMMA_4 = 8 /* also V normed, scores as they are, layers that are scaled */
+	GEMMA_4 = 8, /* also V normed, scores as they are, layers that are scaled */
+	GATED = 16,  /* the rows of q are a head's, then its gate's, in turns */
+	TILED = 32   /* of recurrent layers head i has keys i % heads of keys, not neighbours the same */
 };
 static const struct {
 	const char *name;
@@ -30,22 +33,22 @@ static const struct {
 		 { "qwen2", 0 },
 		 { "qwen3", 0 },
 		 { "qwen3moe", 0 },
+		 { "qwen3next", GATED },
+		 { "qwen35", GATED | TILED },
+		 { "qwen35moe", GATED | TILED },
 		 { "gpt-oss", OAI },
 		 { "gemma3", GEMMA },
-		 { "gemma4", GEMMA | GEMMA_4 } };
+		 { "gemma4", GEMMA | GEMMA_4 },
+		 { NULL, 0 } };
 
-/* For the table of times. */
-enum kind { NORM, TO_QKV, ROTATE, ATTENTION, TO_O, GATE_UP, DOWN, ELEMENTS, ROUTER, OUTPUT, ALL, KINDS };
-static const char *const kind_names[KINDS] = { "norms", "q, k, v",  "rotation", "attention", "o",  "gate, up",
-					       "down",  "elements", "router",   "output",    "all" };
-
-/* What is kept of each token while it is computed; LOGITS is of those that are asked for. */
-enum buffer { X, X2, H, Q, K, V, ROTATED, SEEN, GATE, UP, SCORES, IDS, SHARES, BUFFERS };
+/* What is kept of each token while it is computed, each as wide as the widest; and what is of all: how many tokens
+ * there are, the likeliest ones to follow with their scores, and constants. */
+enum { X, X2, H, Q, K, V, ROTATED, SEEN, GATE, UP, SCORES, IDS, SHARES, TOKENS, LENGTH, BEST, LIKELY, ZEROS, BUFFERS };
 
 struct layer {
 	size_t head, kv_heads, rotated; /* values of a head, and of these */
 	int is_near;                    /* sees its window alone */
-	address k, v, rotation;         /* cache; cos and sin of its positions */
+	address k, v, *rotation;        /* cache, or a recurrent layer's states; cos and sin of positions */
 };
 
 struct planned {
@@ -61,15 +64,13 @@ struct packed {
 	address at;
 };
 
-struct step {
-	enum kind kind;
+/* Calls and, with options.times, the time that each took. */
+struct program {
+	size_t tokens, count, runs;
+	struct tcbrt_call *calls;
 	struct tcbrt_chain *chain;
 	address workspace;
-};
-
-struct program {
-	size_t tokens, count;
-	struct step *steps;
+	double *seconds, spent; /* of all runs but the first */
 };
 
 struct engine {
@@ -77,9 +78,9 @@ struct engine {
 	struct options options;
 	char family[TEXT];
 	unsigned ways;
-	int is_yarn;
-	size_t layers, hidden, heads, ffn, window, experts, used, vocabulary, past;
-	double epsilon, cap, seconds[2][KINDS]; /* of one token, of more */
+	size_t layers, hidden, heads, ffn, window, experts, used, shared_ffn, vocabulary, past;
+	size_t key_heads, value_heads, key, value; /* of recurrent layers; 0: there are none */
+	double epsilon, cap;
 	struct layer *layer;
 	struct tcbrt *rt;
 	struct device device;
@@ -87,10 +88,8 @@ struct engine {
 	struct packed *packed;
 	struct program *programs;
 	size_t plan_count, packed_count, program_count;
-	address at[BUFFERS], logits, length, rotation[2], ones; /* rotation[1]: of Gemma's windows */
-	struct tcbrt_plan *embedding;                           /* of the host, for its rows */
-	struct tcbrt_gguf_tensor embeddings;
-	float *host_x, *host_logits;
+	address at[BUFFERS], logits, ones, embedding, keys_of, rotation[2]; /* rotation[1]: of Gemma's windows */
+	float *host_logits;
 };
 
 /* COUNT items at AT, and one more. */
@@ -98,7 +97,7 @@ static void *grow(void *at, size_t count, size_t bytes)
 {
 	at = realloc(at, (count + 1) * bytes);
 	if (!at)
-		die("out of memory");
+		errx(1, "out of memory");
 	memset((char *)at + count * bytes, 0, bytes);
 	return at;
 }
@@ -129,46 +128,29 @@ static size_t size(const struct engine *e, const char *key, size_t layer, size_t
 	const double value = number(e, key, layer, (double)otherwise);
 
 	if (!(value >= 1 && value <= 1 << 24))
-		die("the model's %s.%s is missing, or not from 1 to 2^24", e->family, key);
+		errx(1, "the model's %s.%s is missing, or not from 1 to 2^24", e->family, key);
 	return (size_t)value;
 }
 
 static void read_family(struct engine *e)
 {
-	const size_t count = sizeof(families) / sizeof(*families);
 	size_t length = 0, family = 0;
 	const char *text = "";
-	char name[2 * TEXT];
 
 	tcbrt_gguf_text(e->file, "general.architecture", 0, &text, &length);
 	snprintf(e->family, sizeof(e->family), "%.*s", (int)(length < TEXT ? length : TEXT), text);
-	while (family < count && strcmp(families[family].name, e->family) != 0)
+	while (families[family].name && strcmp(families[family].name, e->family) != 0)
 		family++;
-	if (family == count)
-		die("a model of architecture '%s' is not one that this engine knows", e->family);
+	if (!families[family].name)
+		errx(1, "a model of architecture '%s' is not one that this engine knows", e->family);
 	e->ways = families[family].ways;
-	snprintf(name, sizeof(name), "%s.rope.scaling.type", e->family);
-	e->is_yarn = !tcbrt_gguf_text(e->file, name, 0, &text, &length) && length == 4 && !memcmp(text, "yarn", 4);
-}
-
-static struct layer read_layer(const struct engine *e, size_t i)
-{
-	struct layer layer = { .head = size(e, "attention.key_length", i, e->hidden / e->heads),
-			       .kv_heads = size(e, "attention.head_count_kv", i, e->heads) };
-	/* The last one of so many layers sees all; or the file says it of each, 1 or 0. */
-	const size_t usual = e->ways & GEMMA ? 6 : e->ways & OAI ? 2 : e->window < e->options.context;
-	const size_t period = (size_t)number(e, "attention.sliding_window_pattern", i, (double)usual);
-
-	layer.is_near = period > 1 ? (i + 1) % period != 0 : period == 1;
-	layer.head = layer.is_near ? size(e, "attention.key_length_swa", i, layer.head) : layer.head;
-	layer.rotated = size(e, "rope.dimension_count", 0, layer.head);
-	layer.rotated = layer.rotated < layer.head ? layer.rotated : layer.head;
-	return layer;
 }
 
 static void read_sizes(struct engine *e)
 {
 	const double epsilon = -log10(number(e, "attention.layer_norm_rms_epsilon", 0, 1e-5));
+	struct tcbrt_gguf_tensor embeddings;
+	struct tcbrt_error err;
 
 	e->layers = size(e, "block_count", 0, 0);
 	e->hidden = size(e, "embedding_length", 0, 0);
@@ -176,40 +158,44 @@ static void read_sizes(struct engine *e)
 	e->experts = (size_t)number(e, "expert_count", 0, 0);
 	e->used = e->experts ? size(e, "expert_used_count", 0, 0) : 1;
 	e->ffn = size(e, e->experts ? "expert_feed_forward_length" : "feed_forward_length", 0, 0);
+	e->shared_ffn = size(e, "expert_shared_feed_forward_length", 0, e->ffn);
+	e->key_heads = (size_t)number(e, "ssm.group_count", 0, 0);
+	e->value_heads = size(e, "ssm.time_step_rank", 0, 1);
+	e->key = (size_t)number(e, "ssm.state_size", 0, 0);
+	e->value = (size_t)number(e, "ssm.inner_size", 0, 0) / e->value_heads;
 	e->window = size(e, "attention.sliding_window", 0, 1 << 24);
 	e->cap = number(e, "final_logit_softcapping", 0, 0);
 	e->epsilon = rint(epsilon);
 	if (!(fabs(epsilon - e->epsilon) < 1e-3))
-		die("norms with an epsilon of 10^-%g are not known: it is 10^-5 or another whole power", epsilon);
-	e->layer = grow(NULL, e->layers, sizeof(*e->layer));
-	for (size_t i = 0; i < e->layers; i++)
-		e->layer[i] = read_layer(e, i);
-	if (!find(e, "token_embd.weight", NO_LAYER, &e->embeddings))
-		die("the model has no token_embd.weight");
-	e->vocabulary = e->embeddings.dims[1];
+		errx(1, "norms with an epsilon of 10^-%g are not known: it is 10^-5 or another whole power", epsilon);
+	if (e->key_heads && e->value_heads % e->key_heads != 0)
+		errx(1, "the model's heads of values are not a multiple of its heads of keys");
+	must(tcbrt_gguf_find(e->file, "token_embd.weight", &embeddings, &err), &err);
+	e->vocabulary = embeddings.dims[1];
 }
 
 /* ---- plans and weights ---- */
 
 /* The plan of a problem, made when it is first asked for. */
-static struct planned plan_of(struct engine *e, struct tcbrt_query query)
+static const struct planned *plan_of(struct engine *e, struct tcbrt_query query)
 {
 	struct tcbrt_error err;
 	char key[3 * TEXT];
+	size_t i = 0;
 
 	snprintf(key, sizeof(key), "%s %zux%zux%zu,%s", query.op, query.m, query.n, query.k, query.words);
-	for (size_t i = 0; i < e->plan_count; i++)
-		if (strcmp(e->plans[i].key, key) == 0)
-			return e->plans[i];
-	e->plans = grow(e->plans, e->plan_count, sizeof(*e->plans));
-	struct planned *planned = &e->plans[e->plan_count++];
-	strcpy(planned->key, key);
+	while (i < e->plan_count && strcmp(e->plans[i].key, key) != 0)
+		i++;
+	if (i < e->plan_count)
+		return &e->plans[i];
+	e->plans = grow(e->plans, e->plan_count++, sizeof(*e->plans));
+	strcpy(e->plans[i].key, key);
 	query.device = e->device.name;
 	query.threads = e->device.threads;
-	must(tcbrt_plan_create(e->rt, &query, &planned->plan, &err), &err);
+	must(tcbrt_plan_create(e->rt, &query, &e->plans[i].plan, &err), &err);
 	if (!e->device.pool)
-		must(tcbrt_gpu_load(planned->plan, &planned->gpu, &err), &err);
-	return *planned;
+		must(tcbrt_gpu_load(e->plans[i].plan, &e->plans[i].gpu, &err), &err);
+	return &e->plans[i];
 }
 
 /* COUNT values of 4 bytes on the device. */
@@ -236,57 +222,57 @@ static address place_of(struct engine *e, const void *stored, const char *layout
 	return packed->at = device_alloc(&e->device, bytes);
 }
 
-/* TENSOR on the device, as operand INDEX of PLAN reads it: packed once for all plans of a layout. */
-static address weights_of(struct engine *e, const struct tcbrt_plan *plan, size_t index,
+/* An address, or the weights of that name, of the layer that is being written; zeros: none.  Of a GROUP that is not 0
+ * every other group of so many rows, from the first on or, with IS_SECOND, from the second. */
+struct operand {
+	address at;
+	const char *weights;
+	size_t group;
+	int is_second;
+};
+#define OPERANDS(...) ((const struct operand[TCBRT_OPERANDS_MAX]){ __VA_ARGS__ })
+
+/* TENSOR on the device, as operand INDEX of PLAN reads the part of it that WANTED says: packed once for all plans of a
+ * layout. */
+static address weights_of(struct engine *e, const struct tcbrt_plan *plan, size_t index, const struct operand *wanted,
 			  const struct tcbrt_gguf_tensor *t)
 {
+	const size_t parts = wanted->group ? 2 : 1, rows = t->dims[1] * t->dims[2];
+	const size_t group = wanted->group * (t->bytes / rows); /* its bytes */
+	const char *data = (const char *)t->data + (wanted->is_second ? group : 0);
 	struct tcbrt_plan_info info;
 	struct tcbrt_operand operand;
 	struct tcbrt_error err;
+	char *gathered = NULL;
+	void *packed = NULL;
 	int is_new;
 
 	tcbrt_plan_info(plan, &info);
 	tcbrt_plan_operand(plan, index, &operand);
-	if (t->dims[0] != operand.columns || t->dims[1] * t->dims[2] != operand.rows || t->bytes != operand.bytes)
-		die("tensor %.*s has %zu x %zu x %zu values of type %u; %zu x %zu of type %s are wanted",
-		    (int)t->name_length, t->name, t->dims[2], t->dims[1], t->dims[0], t->type, operand.rows,
-		    operand.columns, operand.type);
+	if (t->dims[0] != operand.columns || rows != parts * operand.rows || t->bytes != parts * operand.bytes)
+		errx(1, "tensor %.*s has %zu x %zu values of type %u; %zu x %zu of type %s are wanted",
+		     (int)t->name_length, t->name, rows, t->dims[0], t->type, parts * operand.rows, operand.columns,
+		     operand.type);
 	const size_t bytes = operand.packed_bytes ? operand.packed_bytes : operand.bytes;
-	const address place = place_of(e, t->data, operand.packed_bytes ? info.layout : "", bytes, &is_new);
-	void *host = (void *)(uintptr_t)place;
+	const address place = place_of(e, data, operand.packed_bytes ? info.layout : "", bytes, &is_new);
 	if (!is_new)
 		return place;
-	if (!e->device.pool)
-		must(tcbrt_weights_alloc(bytes, &host, NULL, &err), &err);
-	if (!operand.packed_bytes)
-		memcpy(host, t->data, bytes);
-	else if (tcbrt_pack_operand(plan, index, t->data, host) != TCBRT_OK)
-		die("tensor %.*s cannot be packed: out of memory?", (int)t->name_length, t->name);
-	if (e->device.pool)
-		return place;
-	device_write(&e->device, place, host, bytes);
-	tcbrt_weights_free(host);
-	return place;
-}
-
-/* ---- sampling ---- */
-
-void engine_choose(float *scores, size_t count, size_t top, int32_t *chosen, float *shares)
-{
-	float sum = 0;
-
-	for (size_t t = 0; t < top; t++) {
-		chosen[t] = 0;
-		for (size_t i = 1; i < count; i++)
-			if (scores[i] > scores[chosen[t]])
-				chosen[t] = (int32_t)i;
-		shares[t] = scores[chosen[t]];
-		scores[chosen[t]] = -INFINITY;
+	if (group) {
+		gathered = grow(NULL, operand.bytes, 1);
+		for (size_t at = 0; at < operand.bytes; at += group)
+			memcpy(gathered + at, data + 2 * at, group);
+		data = gathered;
 	}
-	for (size_t t = top; t-- > 0;)
-		sum += shares[t] = expf(shares[t] - shares[0]);
-	for (size_t t = 0; t < top; t++)
-		shares[t] /= sum;
+	if (operand.packed_bytes) {
+		must(tcbrt_weights_alloc(bytes, &packed, NULL, &err), &err);
+		if (tcbrt_pack_operand(plan, index, data, packed) != TCBRT_OK)
+			errx(1, "tensor %.*s cannot be packed: out of memory?", (int)t->name_length, t->name);
+		data = packed;
+	}
+	device_write(&e->device, place, data, bytes);
+	tcbrt_weights_free(packed);
+	free(gathered);
+	return place;
 }
 
 /* ---- a program: what is computed of M tokens, step after step ---- */
@@ -294,40 +280,19 @@ void engine_choose(float *scores, size_t count, size_t top, int32_t *chosen, flo
 struct writer {
 	struct engine *e;
 	struct program *program;
-	size_t m, count;
+	size_t m;
 	int layer;
-	struct tcbrt_call *calls; /* that go into the next chain */
+	address counts; /* m */
 };
 
 static int has(const struct writer *w, const char *name)
 {
-	struct tcbrt_gguf_tensor tensor;
-
-	return find(w->e, name, w->layer, &tensor);
+	return find(w->e, name, w->layer, &(struct tcbrt_gguf_tensor){ 0 });
 }
-
-/* Calls so far become a step of the program. */
-static void end_chain(struct writer *w, enum kind kind)
-{
-	struct program *p = w->program;
-
-	p->steps = grow(p->steps, p->count, sizeof(*p->steps));
-	struct step *step = &p->steps[p->count++];
-	step->kind = kind;
-	step->chain = device_chain(&w->e->device, w->calls, w->count, &step->workspace);
-	w->count = 0;
-}
-
-/* An address, or the weights of that name, of the layer that is being written; zeros: none. */
-struct operand {
-	address at;
-	const char *weights;
-};
-#define OPERANDS(...) ((const struct operand[TCBRT_OPERANDS_MAX]){ __VA_ARGS__ })
 
 /* A call of the op that FORM says: its name, where * is the format of its weights, then perhaps a blank and the words
  * of its shape.  The problem is M x N x K. */
-__attribute__((format(printf, 7, 8))) static void add(struct writer *w, enum kind kind, size_t m, size_t n, size_t k,
+__attribute__((format(printf, 6, 7))) static void add(struct writer *w, size_t m, size_t n, size_t k,
 						      const struct operand *operands, const char *form, ...)
 {
 	struct tcbrt_gguf_tensor tensor[TCBRT_OPERANDS_MAX];
@@ -341,41 +306,41 @@ __attribute__((format(printf, 7, 8))) static void add(struct writer *w, enum kin
 	words = text + strcspn(text, " ");
 	query.words = *words ? words + 1 : "";
 	*words = 0;
-	snprintf(op, sizeof(op), "%s", text);
 	for (size_t i = 0; i < TCBRT_OPERANDS_MAX; i++)
 		if (operands[i].weights && !find(w->e, operands[i].weights, w->layer, &tensor[i]))
-			die("the model has no %s in layer %d", operands[i].weights, w->layer);
+			errx(1, "the model has no %s in layer %d", operands[i].weights, w->layer);
+	snprintf(op, sizeof(op), "%s%s", *text == '*' ? tensor[0].format : "", text + (*text == '*'));
 	if (*text == '*') {
-		snprintf(op, sizeof(op), "%s%s", tensor[0].format, text + 1);
 		query.contract = TCBRT_CONTRACT_DEFAULT;
 		query.layout = w->e->device.pool ? TCBRT_LAYOUT_ANY_M : NULL; /* on a CPU one packing serves any M */
 	}
-	const struct planned planned = plan_of(w->e, query);
-	w->calls = grow(w->calls, w->count, sizeof(*w->calls));
-	struct tcbrt_call *call = &w->calls[w->count++];
-	call->plan = planned.gpu ? NULL : planned.plan;
-	call->gpu = planned.gpu;
+	struct program *p = w->program;
+	const struct planned *planned = plan_of(w->e, query);
+	p->calls = grow(p->calls, p->count, sizeof(*p->calls));
+	struct tcbrt_call *call = &p->calls[p->count++];
+	*call = (struct tcbrt_call){ .plan = planned->gpu ? NULL : planned->plan, .gpu = planned->gpu };
 	for (size_t i = 0; i < TCBRT_OPERANDS_MAX; i++)
-		call->operand[i] = operands[i].weights ? weights_of(w->e, planned.plan, i, &tensor[i]) : operands[i].at;
-	if (w->e->options.times)
-		end_chain(w, kind);
+		call->operand[i] = operands[i].weights ? weights_of(w->e, planned->plan, i, &operands[i], &tensor[i])
+						       : operands[i].at;
 }
 
-/* The LENGTH values of that name times FACTOR, COUNT times: a bias, say, as rows that a product adds. */
-static address vector(struct writer *w, const char *name, size_t length, size_t count, float factor)
+/* The LENGTH values of that name times FACTOR, COUNT times: a bias, say, as rows that a product adds.  Of a matrix with
+ * rows of TAPS the columns one after another. */
+static address vector(struct writer *w, const char *name, size_t length, size_t count, size_t taps, float factor)
 {
+	const size_t rows = length / taps;
 	struct tcbrt_gguf_tensor tensor;
 	int is_new;
 
 	if (!find(w->e, name, w->layer, &tensor) || strcmp(tensor.format, "f32") != 0 ||
 	    tensor.bytes != length * sizeof(float))
-		die("the model has no %s of %zu values in f32 in layer %d", name, length, w->layer);
+		errx(1, "the model has no %s of %zu values in f32 in layer %d", name, length, w->layer);
 	const address place = place_of(w->e, tensor.data, "vector", count * tensor.bytes, &is_new);
 	if (!is_new)
 		return place;
 	float *values = grow(NULL, count * length, sizeof(*values));
 	for (size_t i = 0; i < count * length; i++)
-		values[i] = factor * ((const float *)tensor.data)[i % length];
+		values[i] = factor * ((const float *)tensor.data)[i % rows * taps + i % length / rows];
 	device_write(&w->e->device, place, values, count * tensor.bytes);
 	free(values);
 	return place;
@@ -384,7 +349,7 @@ static address vector(struct writer *w, const char *name, size_t length, size_t 
 /* f(x, b) of each of M x N elements */
 static void add_elements(struct writer *w, const char *f, size_t n, address x, address b, address y)
 {
-	add(w, ELEMENTS, w->m, n, 0, OPERANDS({ x }, { b }, { y }), "elementwise_%s_f32", f);
+	add(w, w->m, n, 0, OPERANDS({ x }, { b }, { y }), "elementwise_%s_f32", f);
 }
 
 /* y = norm(x) of ROWS rows of N, times the weights of that name (NULL: ones) */
@@ -392,37 +357,40 @@ static void add_norm(struct writer *w, size_t rows, size_t n, address x, const c
 {
 	const char *form = w->e->epsilon == 5 ? "rmsnorm" : "rmsnorm eps%.0f";
 
-	add(w, NORM, rows, n, 0, OPERANDS({ x }, { weights ? 0 : w->e->ones, weights }, { y }), form, w->e->epsilon);
+	add(w, rows, n, 0, OPERANDS({ x }, { weights ? 0 : w->e->ones, weights }, { y }), form, w->e->epsilon);
 }
 
-/* y = W x, with the bias where there is one, + past (0: nothing) of ROWS rows, by the op that reads the weights once
- * for so many. */
-static void add_product(struct writer *w, enum kind kind, const char *name, size_t rows, size_t n, size_t k, address x,
-			address past, address y)
+/* y = W x, with the bias where there is one, + past (0: nothing), by the op that reads the weights once for so many
+ * tokens; W is the rows of PART. */
+static void add_part(struct writer *w, struct operand part, size_t n, size_t k, address x, address past, address y)
 {
 	char weight[TEXT], bias[TEXT];
 
-	snprintf(weight, sizeof(weight), "%s.weight", name);
-	snprintf(bias, sizeof(bias), "%s.bias", name);
-	const address added = has(w, bias) ? vector(w, bias, n, w->e->options.batch, 1) : past;
-	add(w, kind, rows, n, k, OPERANDS({ 0, weight }, { x }, { y }, { added }), "*_%s%s",
-	    rows <= FEW ? "matvec" : "matmul", added ? " add" : "");
+	snprintf(weight, sizeof(weight), "%s.weight", part.weights);
+	snprintf(bias, sizeof(bias), "%s.bias", part.weights);
+	part.weights = weight;
+	const address added = has(w, bias) ? vector(w, bias, n, w->e->options.batch, 1, 1) : past;
+	add(w, w->m, n, k, OPERANDS(part, { x }, { y }, { added }), "*_%s%s", w->m <= FEW ? "matvec" : "matmul",
+	    added ? " add" : "");
 	if (past && added != past)
 		add_elements(w, "add", n, y, past, y);
 }
 
-/* y = past + W x, of Gemma past + norm(W x) */
-static void add_back(struct writer *w, enum kind kind, const char *name, size_t k, address x, const char *norm,
-		     address past, address y)
+static void add_product(struct writer *w, const char *name, size_t n, size_t k, address x, address past, address y)
 {
-	const int is_gemma = w->e->ways & GEMMA;
-	const size_t hidden = w->e->hidden;
-	const address h = w->e->at[H];
+	add_part(w, (struct operand){ .weights = name }, n, k, x, past, y);
+}
 
-	add_product(w, kind, name, w->m, hidden, k, x, is_gemma ? 0 : past, is_gemma ? h : y);
+/* y = past + W x, of Gemma past + norm(W x) */
+static void add_back(struct writer *w, const char *name, size_t k, address x, const char *norm, address past, address y)
+{
+	const struct engine *e = w->e;
+	const int is_gemma = e->ways & GEMMA;
+
+	add_product(w, name, e->hidden, k, x, is_gemma ? 0 : past, is_gemma ? e->at[H] : y);
 	if (is_gemma) {
-		add_norm(w, w->m, hidden, h, norm, h);
-		add_elements(w, "add", hidden, past, h, y);
+		add_norm(w, w->m, e->hidden, e->at[H], norm, e->at[H]);
+		add_elements(w, "add", e->hidden, past, e->at[H], y);
 	}
 }
 
@@ -435,37 +403,100 @@ static void attend(struct writer *w)
 	const size_t m = w->m, context = e->options.context, head = layer->head, q = e->heads * head;
 	const size_t kv = layer->kv_heads * head;
 	const int has_norms = has(w, "attn_q_norm.weight"), has_sinks = has(w, "attn_sinks.weight");
+	const int is_gated = e->ways & GATED;
 	char words[TEXT] = "", rotation[TEXT] = "", window[TEXT] = "";
-	address norms[2] = { 0 };
+	address norm = 0;
 
 	add_norm(w, m, e->hidden, b[X], "attn_norm.weight", b[H]);
-	add_product(w, TO_QKV, "attn_q", m, q, e->hidden, b[H], 0, b[Q]);
-	add_product(w, TO_QKV, "attn_k", m, kv, e->hidden, b[H], 0, k);
+	add_part(w, (struct operand){ 0, "attn_q", is_gated ? head : 0, 0 }, q, e->hidden, b[H], 0, b[Q]);
+	if (is_gated)
+		add_part(w, (struct operand){ 0, "attn_q", head, 1 }, q, e->hidden, b[H], 0, b[GATE]);
+	add_product(w, "attn_k", kv, e->hidden, b[H], 0, k);
 	if (v != k)
-		add_product(w, TO_QKV, "attn_v", m, kv, e->hidden, b[H], 0, v);
+		add_product(w, "attn_v", kv, e->hidden, b[H], 0, v);
 	if (e->ways & GEMMA_4)
 		add_norm(w, m * layer->kv_heads, head, v, NULL, b[V]);
 	if (has_norms) { /* attention divides scores by the root of a head, which Gemma 4 does not */
-		norms[0] = vector(w, "attn_q_norm.weight", head, 1, e->ways & GEMMA_4 ? sqrtf((float)head) : 1);
-		norms[1] = vector(w, "attn_k_norm.weight", head, 1, 1);
+		norm = vector(w, "attn_q_norm.weight", head, 1, 1, e->ways & GEMMA_4 ? sqrtf((float)head) : 1);
 		snprintf(words, sizeof(words), ",qknorm%.0f", e->epsilon);
 	}
 	if (layer->rotated < head)
 		snprintf(rotation, sizeof(rotation), ",rot%zu", layer->rotated);
-	add(w, ROTATE, m, context, head,
-	    OPERANDS({ b[Q] }, { layer->rotation }, { e->length }, { b[ROTATED] }, { layer->k }, { layer->v },
-		     { has_norms ? norms[0] : k }, { has_norms ? norms[1] : b[V] }, { has_norms ? k : 0 },
+	add(w, m, context, head,
+	    OPERANDS({ b[Q] }, { *layer->rotation }, { e->at[LENGTH] }, { b[ROTATED] }, { layer->k }, { layer->v },
+		     { has_norms ? norm : k }, { b[V], has_norms ? "attn_k_norm.weight" : NULL }, { has_norms ? k : 0 },
 		     { has_norms ? b[V] : 0 }),
 	    "rope_append_%s h%zu/%zu%s%s%s,apart", e->options.kv, e->heads, layer->kv_heads,
 	    e->ways & PAIRS ? ",pairs" : "", rotation, words);
 	if (layer->is_near)
 		snprintf(window, sizeof(window), ",w%zu", e->window);
-	add(w, ATTENTION, m, context, head,
-	    OPERANDS({ b[ROTATED] }, { layer->k }, { layer->v }, { e->length }, { b[SEEN] },
+	add(w, m, context, head,
+	    OPERANDS({ b[ROTATED] }, { layer->k }, { layer->v }, { e->at[LENGTH] }, { b[SEEN] },
 		     { 0, has_sinks ? "attn_sinks.weight" : NULL }),
 	    "attention_%s_%s h%zu/%zu%s%s%s", m <= DECODED ? "decode" : "prefill", e->options.kv, e->heads,
 	    layer->kv_heads, m > 1 ? ",causal" : "", window, has_sinks ? ",sinks" : "");
-	add_back(w, TO_O, "attn_output", q, b[SEEN], "post_attention_norm.weight", b[X], b[X2]);
+	if (is_gated)
+		add_elements(w, "sigmoid_mul", q, b[GATE], b[SEEN], b[SEEN]);
+	add_back(w, "attn_output", q, b[SEEN], "post_attention_norm.weight", b[X], b[X2]);
+}
+
+/* x2 = x + the gated delta rule(norm(x)): delta.h's recurrence, of which Q is queries, keys and values, K what gates
+ * the result, V the logarithm of the decay. */
+static void recur(struct writer *w)
+{
+	struct engine *e = w->e;
+	const struct layer *layer = &e->layer[w->layer];
+	const address *b = e->at;
+	const size_t m = w->m, heads = e->value_heads, values = heads * e->value, batch = e->options.batch;
+	const size_t channels = 2 * e->key_heads * e->key + values, each = heads / e->key_heads;
+	const int is_joined = has(w, "ssm_ba.weight"); /* of each head of keys beta's rows, then alpha's */
+	const char *form = m > 1 ? "%s_prefill_f32 h%zu/%zu" : "%s_decode_f32 h%zu/%zu";
+	const struct operand alpha = { 0, is_joined ? "ssm_ba" : "ssm_alpha", is_joined ? each : 0, 1 };
+	const struct operand beta = { 0, is_joined ? "ssm_ba" : "ssm_beta", is_joined ? each : 0, 0 };
+
+	add_norm(w, m, e->hidden, b[X], "attn_norm.weight", b[H]);
+	add_product(w, "attn_qkv", channels, e->hidden, b[H], 0, b[Q]);
+	add_product(w, "attn_gate", values, e->hidden, b[H], 0, b[K]);
+	add_part(w, alpha, heads, e->hidden, b[H], vector(w, "ssm_dt.bias", heads, batch, 1, 1), b[V]);
+	add_part(w, beta, heads, e->hidden, b[H], 0, b[SCORES]);
+	add_elements(w, "softplus_mul", heads, b[V], vector(w, "ssm_a", heads, batch, 1, 1), b[V]);
+	add_elements(w, "sigmoid_mul", heads, b[SCORES], e->ones, b[SCORES]);
+	add(w, m, e->value, e->key,
+	    OPERANDS({ b[Q] }, { vector(w, "ssm_conv1d.weight", 4 * channels, 1, 4, 1) }, { b[ZEROS] }, { b[ROTATED] },
+		     { layer->v }, { layer->v }, { w->counts }, { b[ZEROS] }),
+	    form, "short_conv", heads, e->key_heads);
+	add(w, m, e->value, e->key,
+	    OPERANDS({ b[ROTATED] }, { b[V] }, { b[SCORES] }, { b[SEEN] }, { layer->k }, { layer->k }, { e->keys_of },
+		     { w->counts }, { b[ZEROS] }),
+	    form, "delta", heads, e->key_heads);
+	add_norm(w, m * heads, e->value, b[SEEN], "ssm_norm.weight", b[SEEN]);
+	add_elements(w, "silu_mul", values, b[K], b[SEEN], b[SEEN]);
+	add_back(w, "ssm_out", values, b[SEEN], NULL, b[X], b[X2]);
+}
+
+/* gate = what joins W x of both names */
+static void add_gated(struct writer *w, const char *gate, const char *up, size_t ffn)
+{
+	const address *b = w->e->at;
+
+	add_product(w, gate, ffn, w->e->hidden, b[H], 0, b[GATE]);
+	add_product(w, up, ffn, w->e->hidden, b[H], 0, b[UP]);
+	add_elements(w, w->e->ways & GEMMA ? "gelu_mul" : "silu_mul", ffn, b[GATE], b[UP], b[GATE]);
+}
+
+/* x2 += the expert that all tokens use, times the sigmoid of its score: a sum over one expert */
+static void add_shared(struct writer *w)
+{
+	const struct engine *e = w->e;
+	const address *b = e->at;
+
+	add_gated(w, "ffn_gate_shexp", "ffn_up_shexp", e->shared_ffn);
+	add_product(w, "ffn_gate_inp_shexp", 1, e->hidden, b[H], 0, b[SCORES]);
+	add_elements(w, "sigmoid_mul", 1, b[SCORES], e->ones, b[SHARES]);
+	add(w, w->m, e->hidden, e->shared_ffn,
+	    OPERANDS({ 0, "ffn_down_shexp.weight" }, { b[GATE] }, { b[X] }, { b[ZEROS] }, { b[SHARES] }),
+	    "*_experts_sum_matmul e1/1");
+	add_elements(w, "add", e->hidden, b[X2], b[X], b[X2]);
 }
 
 /* h = the sum of what each token's experts make of h */
@@ -476,13 +507,13 @@ static void add_experts(struct writer *w)
 	const int has_bias = has(w, "ffn_gate_exps.bias");
 	const char *bias = has_bias ? ",bias" : "";
 
-	add_product(w, ROUTER, "ffn_gate_inp", w->m, e->experts, e->hidden, b[H], 0, b[SCORES]);
-	add(w, ROUTER, w->m, e->experts, e->used, OPERANDS({ b[SCORES] }, { b[IDS] }, { b[SHARES] }), "route_f32");
-	add(w, GATE_UP, w->m, e->ffn, e->hidden,
+	add_product(w, "ffn_gate_inp", e->experts, e->hidden, b[H], 0, b[SCORES]);
+	add(w, w->m, e->experts, e->used, OPERANDS({ b[SCORES] }, { b[IDS] }, { b[SHARES] }), "route_f32");
+	add(w, w->m, e->ffn, e->hidden,
 	    OPERANDS({ 0, "ffn_gate_exps.weight" }, { b[H] }, { b[GATE] }, { b[IDS] }, { 0, "ffn_up_exps.weight" },
 		     { 0, has_bias ? "ffn_gate_exps.bias" : NULL }, { 0, has_bias ? "ffn_up_exps.bias" : NULL }),
 	    "*_experts_swiglu_matmul e%zu/%zu%s%s", e->experts, e->used, bias, e->ways & OAI ? ",oai" : "");
-	add(w, DOWN, w->m, e->hidden, e->ffn,
+	add(w, w->m, e->hidden, e->ffn,
 	    OPERANDS({ 0, "ffn_down_exps.weight" }, { b[GATE] }, { b[H] }, { b[IDS] }, { b[SHARES] },
 		     { 0, has_bias ? "ffn_down_exps.bias" : NULL }),
 	    "*_experts_sum_matmul e%zu/%zu%s", e->experts, e->used, bias);
@@ -498,24 +529,24 @@ static void feed_forward(struct writer *w)
 	add_norm(w, w->m, e->hidden, b[X2],
 		 has(w, "ffn_norm.weight") ? "ffn_norm.weight" : "post_attention_norm.weight", b[H]);
 	if (e->experts) {
+		if (has(w, "ffn_up_shexp.weight"))
+			add_shared(w);
 		add_experts(w);
 		add_elements(w, "add", e->hidden, b[X2], b[H], b[X]);
 	} else {
-		add_product(w, GATE_UP, "ffn_gate", w->m, e->ffn, e->hidden, b[H], 0, b[GATE]);
-		add_product(w, GATE_UP, "ffn_up", w->m, e->ffn, e->hidden, b[H], 0, b[UP]);
-		add_elements(w, e->ways & GEMMA ? "gelu_mul" : "silu_mul", e->ffn, b[GATE], b[UP], b[GATE]);
-		add_back(w, DOWN, "ffn_down", e->ffn, b[GATE], "post_ffw_norm.weight", b[X2], b[X]);
+		add_gated(w, "ffn_gate", "ffn_up", e->ffn);
+		add_back(w, "ffn_down", e->ffn, b[GATE], "post_ffw_norm.weight", b[X2], b[X]);
 	}
 	if (has(w, scale))
-		add_elements(w, "mul", e->hidden, b[X], vector(w, scale, 1, e->options.batch * e->hidden, 1), b[X]);
+		add_elements(w, "mul", e->hidden, b[X], vector(w, scale, 1, e->options.batch * e->hidden, 1, 1), b[X]);
 }
 
 /* The program for M tokens, written when it is first asked for. */
 static struct program *program_for(struct engine *e, size_t m)
 {
-	const size_t rows = e->options.all_logits ? m : 1;
-	const address last = e->at[X] + 4 * (m - rows) * e->hidden;
-	struct writer w = { .e = e, .m = m };
+	const size_t rows = e->options.logits ? m : 1;
+	const address *b = e->at, last = b[X] + 4 * (m - rows) * e->hidden;
+	struct writer w = { .e = e, .m = m, .layer = NO_LAYER };
 
 	for (size_t i = 0; i < e->program_count; i++)
 		if (e->programs[i].tokens == m)
@@ -523,17 +554,24 @@ static struct program *program_for(struct engine *e, size_t m)
 	e->programs = grow(e->programs, e->program_count, sizeof(*e->programs));
 	w.program = &e->programs[e->program_count++];
 	w.program->tokens = m;
-	for (; w.layer < (int)e->layers; w.layer++) {
-		attend(&w);
+	w.counts = copy(e, &(const int32_t){ (int32_t)m }, 1);
+	add(&w, m, e->vocabulary, e->hidden, OPERANDS({ 0, "token_embd.weight" }, { b[TOKENS] }, { b[X] }),
+	    "*_get_rows");
+	if (e->ways & GEMMA)
+		add_elements(&w, "mul", e->hidden, b[X], e->embedding, b[X]);
+	for (w.layer = 0; w.layer < (int)e->layers; w.layer++) {
+		(has(&w, "ssm_out.weight") ? recur : attend)(&w);
 		feed_forward(&w);
 	}
 	w.layer = NO_LAYER;
-	add_norm(&w, rows, e->hidden, last, "output_norm.weight", e->at[H]);
-	add_product(&w, OUTPUT, has(&w, "output.weight") ? "output" : "token_embd", rows, e->vocabulary, e->hidden,
-		    e->at[H], 0, e->logits);
-	if (w.count)
-		end_chain(&w, ALL);
-	free(w.calls);
+	w.m = rows;
+	add_norm(&w, rows, e->hidden, last, "output_norm.weight", b[H]);
+	add_product(&w, has(&w, "output.weight") ? "output" : "token_embd", e->vocabulary, e->hidden, b[H], 0,
+		    e->logits);
+	add(&w, 1, e->vocabulary, e->options.top_k,
+	    OPERANDS({ e->logits + 4 * (rows - 1) * e->vocabulary }, { b[LIKELY] }, { b[BEST] }), "topk");
+	w.program->chain = device_chain(&e->device, w.program->calls, w.program->count, &w.program->workspace);
+	w.program->seconds = e->options.times ? grow(NULL, w.program->count, sizeof(double)) : NULL;
 	return w.program;
 }
 
@@ -545,18 +583,18 @@ static double frequency(const struct engine *e, size_t i, size_t rotated, int is
 	const double factor = is_near ? 1 : number(e, "rope.scaling.factor", 0, 1), head = (double)rotated;
 	const double base = number(e, is_near ? "rope.freq_base_swa" : "rope.freq_base", 0, 10000);
 	const double plain = pow(base, -2 * (double)i / head), pi = 3.14159265358979323846;
-	const double trained = number(e, "rope.scaling.original_context_length", 0, 0);
+	const double trained = number(e, "rope.scaling.original_context_length", 0, 0); /* 0: it is not YaRN */
 	/* YaRN: angles that turn 32 times and more in training stay, those that turn once or less are interpolated. */
 	const double per = head / (2 * log(base)), first = fmax(floor(per * log(trained / (64 * pi))), 0);
 	const double last = fmin(ceil(per * log(trained / (2 * pi))), head - 1);
 	const double ramp = fmin(fmax(((double)i - first) / fmax(last - first, 0.001), 0), 1);
 
-	*scale = e->is_yarn ? 1 + 0.1 * log(factor) : 1;
-	return e->is_yarn ? plain * (1 - ramp) + plain / factor * ramp : plain / factor;
+	*scale = trained > 0 ? 1 + 0.1 * log(factor) : 1;
+	return trained > 0 ? plain * (1 - ramp) + plain / factor * ramp : plain / factor;
 }
 
 /* cos, then sin of the angles of each position. */
-static void write_rotation(struct engine *e, size_t rotated, int is_near)
+static address rotation_of(const struct engine *e, size_t rotated, int is_near)
 {
 	const size_t half = rotated / 2, context = e->options.context;
 	struct tcbrt_gguf_tensor factors;
@@ -565,7 +603,7 @@ static void write_rotation(struct engine *e, size_t rotated, int is_near)
 	double scale;
 
 	if (has_factors && (strcmp(factors.format, "f32") != 0 || factors.dims[0] != half))
-		die("rope_freqs.weight is not a factor in f32 for each angle");
+		errx(1, "rope_freqs.weight is not a factor in f32 for each angle");
 	for (size_t i = 0; i < half; i++) {
 		const double step = frequency(e, i, rotated, is_near, &scale);
 		const double factor = has_factors ? (double)((const float *)factors.data)[i] : 1;
@@ -575,56 +613,79 @@ static void write_rotation(struct engine *e, size_t rotated, int is_near)
 			rows[position * rotated + half + i] = (float)(scale * sin((double)position * step / factor));
 		}
 	}
-	e->rotation[is_near] = copy(e, rows, context * rotated);
+	const address place = copy(e, rows, context * rotated);
 	free(rows);
+	return place;
 }
 
-/* The cache of a layer; *Q and *KV grow to what a token has at most. */
-static void make_layer(struct engine *e, struct layer *layer, size_t *q, size_t *kv)
+/* Layer I with its cache or states; *WIDEST grows to what a token has at most. */
+static void make_layer(struct engine *e, size_t i, size_t *widest)
 {
-	const size_t heads = e->heads * layer->head, kv_heads = layer->kv_heads * layer->head;
-	const size_t bytes = 2 * e->options.context * kv_heads; /* of f16; blocks of 32 values take 34 bytes */
-	const int is_near = layer->is_near && e->ways & GEMMA;
+	/* The last one of so many layers sees all; or the file says it of each, 1 or 0. */
+	const size_t usual = e->ways & GEMMA ? 6 : e->ways & OAI ? 2 : e->window < e->options.context;
+	const size_t period = (size_t)number(e, "attention.sliding_window_pattern", i, (double)usual);
+	const int is_near = period > 1 ? (i + 1) % period != 0 : period == 1, has_own = is_near && e->ways & GEMMA;
+	const size_t whole = size(e, "attention.key_length", i, e->hidden / e->heads);
+	const size_t head = is_near ? size(e, "attention.key_length_swa", i, whole) : whole;
+	const size_t kv_heads = size(e, "attention.head_count_kv", i, e->heads);
+	const size_t rotated = size(e, "rope.dimension_count", 0, head);
+	/* Values of f16 take 32 of 34 bytes, blocks of 32 values half of these. */
+	size_t width = e->heads * head, k = e->options.context * kv_heads * head * 34 / 16, v = k;
+	struct tcbrt_gguf_tensor tensor;
 
-	layer->k = device_alloc(&e->device, bytes + bytes / 16);
-	layer->v = device_alloc(&e->device, bytes + bytes / 16);
-	*q = heads > *q ? heads : *q;
-	*kv = kv_heads > *kv ? kv_heads : *kv;
-	if (!e->rotation[is_near])
-		write_rotation(e, layer->rotated, is_near);
-	layer->rotation = e->rotation[is_near];
+	if (find(e, "ssm_out.weight", (int)i, &tensor)) {
+		width = e->value_heads * e->value + 2 * e->key_heads * e->key;
+		k = 4 * e->value_heads * e->value * e->key;
+		v = 4 * 3 * width;
+	}
+	e->layer = grow(e->layer, i, sizeof(*e->layer));
+	struct layer *layer = &e->layer[i];
+	layer->head = head;
+	layer->kv_heads = kv_heads;
+	layer->rotated = rotated < head ? rotated : head;
+	layer->is_near = is_near;
+	layer->k = device_alloc(&e->device, k);
+	layer->v = device_alloc(&e->device, v);
+	layer->rotation = &e->rotation[has_own];
+	*widest = width > *widest ? width : *widest;
+	if (!*layer->rotation)
+		*layer->rotation = rotation_of(e, layer->rotated, has_own);
 }
 
 static void make_buffers(struct engine *e)
 {
-	const size_t m = e->options.batch, rows = e->options.all_logits ? m : 1, hidden = e->hidden;
-	size_t q = 0, kv = 0;
+	const size_t m = e->options.batch, rows = e->options.logits ? m : 1, heads = e->value_heads;
+	const size_t period = e->ways & TILED ? e->key_heads : heads;
+	int32_t *keys_of = grow(NULL, heads, sizeof(*keys_of));
+	size_t widest = e->hidden + e->used * e->ffn + e->shared_ffn + e->experts + TOP_MAX;
 
 	for (size_t i = 0; i < e->layers; i++)
-		make_layer(e, &e->layer[i], &q, &kv);
-	const size_t floats[BUFFERS] = { hidden,           hidden, hidden,         q,       kv,     kv, q, q,
-					 e->used * e->ffn, e->ffn, e->experts + 1, e->used, e->used };
-	float *ones = grow(NULL, kv, sizeof(*ones));
-
+		make_layer(e, i, &widest);
 	for (size_t i = 0; i < BUFFERS; i++)
-		e->at[i] = device_alloc(&e->device, m * floats[i] * sizeof(float));
-	for (size_t i = 0; i < kv; i++)
+		e->at[i] = device_alloc(&e->device, m * widest * sizeof(float));
+	float *ones = grow(NULL, m * widest, sizeof(*ones));
+	for (size_t i = 0; i < heads && e->key_heads; i++)
+		keys_of[i] = (int32_t)(i % period / (period / e->key_heads));
+	e->keys_of = copy(e, keys_of, heads);
+	for (size_t i = 0; i < m * widest; i++)
 		ones[i] = 1;
-	e->ones = copy(e, ones, kv);
+	e->ones = copy(e, ones, m * widest);
+	for (size_t i = 0; i < m * widest; i++)
+		ones[i] = sqrtf((float)e->hidden);
+	e->embedding = copy(e, ones, m * widest);
 	e->logits = device_alloc(&e->device, rows * e->vocabulary * sizeof(float));
-	e->length = device_alloc(&e->device, sizeof(int32_t));
-	e->host_x = grow(NULL, m * hidden, sizeof(float));
 	e->host_logits = grow(NULL, rows * e->vocabulary, sizeof(float));
+	free(keys_of);
 	free(ones);
 }
 
 /* ---- the engine ---- */
 
-struct engine *engine_open(const char *model, const struct options *options, size_t *vocabulary)
+struct engine *engine_open(const char *model, const struct options *options)
 {
-	struct engine *e = grow(NULL, 0, sizeof(*e));
+	static struct engine one; /* whose arrays last as long as the process */
+	struct engine *e = &one;
 	struct tcbrt_error err;
-	char op[TEXT];
 
 	e->options = *options;
 	must(tcbrt_gguf_open(model, &e->file, &err), &err);
@@ -633,81 +694,78 @@ struct engine *engine_open(const char *model, const struct options *options, siz
 	device_open(&e->device, options->is_gpu, (unsigned)options->threads);
 	if (tcbrt_open(NULL, &e->rt, &err) != TCBRT_OK)
 		must(tcbrt_open_empty(&e->rt, &err), &err);
-	snprintf(op, sizeof(op), "%s_matvec", e->embeddings.format);
-	const struct tcbrt_query rows = { .op = op, .m = 1, .n = e->vocabulary, .k = e->hidden, .layout = "native" };
-	must(tcbrt_plan_create(e->rt, &rows, &e->embedding, &err), &err);
 	make_buffers(e);
 	program_for(e, 1); /* packs the weights */
-	*vocabulary = e->vocabulary;
 	return e;
 }
 
-static void embed(struct engine *e, const int32_t *tokens, size_t count)
+/* Gemma's bound on what COUNT logits are. */
+static void cap(const struct engine *e, float *logits, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		if (tcbrt_read_row(e->embedding, (size_t)tokens[i], e->embeddings.data, e->host_x + i * e->hidden))
-			die("token %d is not in the vocabulary of %zu", (int)tokens[i], e->vocabulary);
-	for (size_t i = 0; e->ways & GEMMA && i < count * e->hidden; i++)
-		e->host_x[i] *= sqrtf((float)e->hidden);
-	device_write(&e->device, e->at[X], e->host_x, count * e->hidden * sizeof(float));
+	for (size_t i = 0; e->cap > 0 && i < count; i++)
+		logits[i] = (float)e->cap * tanhf(logits[i] / (float)e->cap);
 }
 
-float *engine_run(struct engine *e, const int32_t *tokens, size_t count)
+void engine_run(struct engine *e, const int32_t *tokens, size_t count, struct best *best)
 {
-	struct program *program = program_for(e, count);
-	const size_t logits = (e->options.all_logits ? count : 1) * e->vocabulary;
-	const int32_t length = (int32_t)(e->past += count);
+	const size_t m = count < e->options.batch ? count : e->options.batch, top = e->options.top_k;
+	const size_t logits = e->options.logits ? m * e->vocabulary : 0;
+	const int32_t length = (int32_t)(e->past += m);
+	struct program *program = program_for(e, m);
 
 	if (e->past > e->options.context)
-		die("the cache is full: --context %zu is too small", e->options.context);
-	embed(e, tokens, count);
-	device_write(&e->device, e->length, &length, sizeof(length));
+		errx(1, "the cache is full: --context %zu is too small", e->options.context);
+	for (size_t i = 0; i < m; i++)
+		if (tokens[i] < 0 || (size_t)tokens[i] >= e->vocabulary)
+			errx(1, "token %d is not in the vocabulary of %zu", (int)tokens[i], e->vocabulary);
+	device_write(&e->device, e->at[TOKENS], tokens, m * sizeof(*tokens));
+	device_write(&e->device, e->at[LENGTH], &length, sizeof(length));
 	device_wait(&e->device);
-	for (size_t i = 0; i < program->count; i++) {
-		const struct step *step = &program->steps[i];
-		const double from = now();
-
-		device_run(&e->device, step->chain, step->workspace);
-		if (e->options.times)
-			device_wait(&e->device);
-		e->seconds[count > 1][step->kind] += now() - from;
-	}
+	const double from = now();
+	device_run(&e->device, program->chain, program->workspace, program->seconds);
+	device_wait(&e->device);
+	program->spent += program->runs++ ? now() - from : 0;
+	device_read(&e->device, best->scores, e->at[LIKELY], top * sizeof(float));
+	device_read(&e->device, best->tokens, e->at[BEST], top * sizeof(int32_t));
 	device_read(&e->device, e->host_logits, e->logits, logits * sizeof(float));
-	for (size_t i = 0; e->cap > 0 && i < logits; i++)
-		e->host_logits[i] = (float)e->cap * tanhf(e->host_logits[i] / (float)e->cap);
-	return e->host_logits;
+	cap(e, best->scores, top);
+	cap(e, e->host_logits, logits);
+	if (logits && fwrite(e->host_logits, sizeof(float), logits, e->options.logits) != logits)
+		errx(1, "logits cannot be written");
+	if (count > m)
+		engine_run(e, tokens + m, count - m, best);
 }
 
-/* To standard error, with options.times: the share of each kind of op. */
-static void print_times(const struct engine *e, const char *what, const double seconds[KINDS])
+/* To standard error: how long a program takes, and with options.times the share of each op of it. */
+static void print_times(const struct engine *e, const struct program *p)
 {
 	double all = 0;
 
-	for (size_t i = 0; i < KINDS; all += seconds[i++])
-		;
-	for (size_t i = 0; i < KINDS && e->options.times; i++)
-		if (seconds[i] > 0)
-			fprintf(stderr, "%-10s %-10s %5.1f %%\n", what, kind_names[i], 100 * seconds[i] / all);
+	if (p->runs > 1)
+		fprintf(stderr, "at once %5zu %10.1f us\n", p->tokens, 1e6 * p->spent / (double)(p->runs - 1));
+	for (size_t i = 0; i < p->count && p->seconds; i++)
+		all += p->seconds[i];
+	for (size_t plan = 0; plan < e->plan_count && p->seconds; plan++) {
+		double part = 0;
+		for (size_t i = 0; i < p->count; i++)
+			if (p->calls[i].gpu == e->plans[plan].gpu &&
+			    (p->calls[i].gpu || p->calls[i].plan == e->plans[plan].plan))
+				part += p->seconds[i];
+		if (part > 0)
+			fprintf(stderr, "    %5.1f %% %10.1f us  %s\n", 100 * part / all, 1e6 * part / (double)p->runs,
+				e->plans[plan].key);
+	}
 }
 
 void engine_close(struct engine *e)
 {
-	print_times(e, "prompt", e->seconds[1]);
-	print_times(e, "generation", e->seconds[0]);
-	for (size_t p = 0; p < e->program_count; free(e->programs[p++].steps))
-		for (size_t i = 0; i < e->programs[p].count; i++)
-			tcbrt_chain_destroy(e->programs[p].steps[i].chain);
+	for (struct program *p = e->programs; p < e->programs + e->program_count; p++) {
+		print_times(e, p);
+		tcbrt_chain_destroy(p->chain);
+	}
 	for (size_t i = 0; i < e->plan_count; tcbrt_plan_destroy(e->plans[i++].plan))
 		tcbrt_gpu_unload(e->plans[i].gpu);
-	tcbrt_plan_destroy(e->embedding);
 	tcbrt_pool_destroy(e->device.pool);
 	tcbrt_close(e->rt);
 	tcbrt_gguf_close(e->file);
-	free(e->programs);
-	free(e->plans);
-	free(e->packed);
-	free(e->layer);
-	free(e->host_x);
-	free(e->host_logits);
-	free(e);
 }

@@ -5,25 +5,31 @@
 #ifndef ENGINE_H
 #define ENGINE_H
 
-#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "device.h"
 
 struct options {
 	size_t threads, context, batch; /* context: tokens in the cache; batch: of a prompt at once */
-	size_t is_gpu, times;           /* times: tell how long each kind of op took */
-	size_t all_logits;              /* of each token of a batch, not of its last one alone */
-	const char *kv;                 /* what the cache holds: f16, q80 */
+	size_t is_gpu, times;           /* times: tell how long each op took, one by one */
+	size_t top_k;
+	FILE *logits;   /* takes those of each token, or NULL */
+	const char *kv; /* what the cache holds: f16, q80 */
+};
+
+/* The options' top_k likeliest tokens to follow, the largest score first. */
+enum { TOP_MAX = 64 };
+struct best {
+	float scores[TOP_MAX];
+	int32_t tokens[TOP_MAX];
 };
 
 struct engine;
 
-struct engine *engine_open(const char *model, const struct options *options, size_t *vocabulary);
-/* COUNT tokens more, a batch at most.  Returns the logits of the last one, or of all. */
-float *engine_run(struct engine *engine, const int32_t *tokens, size_t count);
-/* The TOP likeliest of COUNT and their shares, the largest first; their scores become -inf. */
-void engine_choose(float *scores, size_t count, size_t top, int32_t *chosen, float *shares);
+struct engine *engine_open(const char *model, const struct options *options);
+/* COUNT tokens more, a batch at a time. */
+void engine_run(struct engine *engine, const int32_t *tokens, size_t count, struct best *best);
 void engine_close(struct engine *engine);
 
 #endif

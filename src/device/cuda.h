@@ -85,10 +85,11 @@ struct tcb_cuda_config { /* CUlaunchConfig */
 	X(RESERVED_SHARED_MEMORY_PER_BLOCK, 111)
 
 /* X(id, number) of CUfunction_attribute */
-#define TCB_CUDA_FUNCTION_LIST(X) \
-	X(LOCAL_SIZE_BYTES, 3)    \
-	X(NUM_REGS, 4)            \
-	X(MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)
+#define TCB_CUDA_FUNCTION_LIST(X)           \
+	X(LOCAL_SIZE_BYTES, 3)              \
+	X(NUM_REGS, 4)                      \
+	X(MAX_DYNAMIC_SHARED_SIZE_BYTES, 8) \
+	X(NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 14)
 
 /* X(id, number) of CUtensorMapDataType, the id as PTX calls it */
 #define TCB_CUDA_TENSOR_LIST(X) \

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "kernels/gpu/hardware.h"
+
 int tcb_gpu_code_load(const struct tcb_cuda *cuda, const struct tcb_code_image *image, size_t unit,
 		      struct tcb_gpu_code *out, char log[TCB_GPU_LOG_MAX])
 {
@@ -22,6 +24,10 @@ int tcb_gpu_code_load(const struct tcb_cuda *cuda, const struct tcb_code_image *
 		if (result == TCB_CUDA_SUCCESS && launch->shared_bytes > 0)
 			result = cuda->function_set(out->function[i], TCB_CUDA_FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES,
 						    (int)launch->shared_bytes);
+		const uint32_t *cluster = tcb_launch_ptx(launch->own)->cluster;
+		if (result == TCB_CUDA_SUCCESS && cluster[0] * cluster[1] * cluster[2] > CLUSTER_MAX)
+			result = cuda->function_set(out->function[i],
+						    TCB_CUDA_FUNCTION_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
 	}
 	return result;
 }

@@ -8,9 +8,10 @@
 #include "kernels/compute_limit.h"
 
 #include "base/kind.h"
+#include "kernels/formats.h"
 
 /* Values of f32 as sums of terms that matrix instructions multiply exactly: of halves two, of bf16 three. */
-enum { TERMS_F16 = 2, TERMS_BF16 = 3 };
+enum { TERMS_F16 = 2, TERMS_BF16 = 3, TERMS_BOTH = 6 /* both operands are f32 */ };
 
 /* Does OP multiply f32 with matrix instructions, in terms?  Those whose other operand has 16 bits or less do. */
 static int has_terms(const struct tcb_op *op)
@@ -25,7 +26,9 @@ static int has_terms(const struct tcb_op *op)
 struct tcb_compute_need tcb_compute_need(const struct tcb_problem *problem, const struct tcb_target *target)
 {
 	const struct tcb_op *op = problem->op;
-	const int has_f16 = tcb_kind_of(target)->multiplies_f16, is_bf16 = op->type == TCB_TYPE_BF16;
+	const int is_f32 = op->format && op->format->codes == TCB_CODES_F32;
+	const int is_bf16 = op->type == TCB_TYPE_BF16 || is_f32 || (op->format && op->format->codes == TCB_CODES_BF16);
+	const int has_f16 = tcb_kind_of(target)->multiplies_f16;
 	const double operations = op->flops(problem);
 
 	if (op->has_own_arithmetic)
@@ -39,7 +42,8 @@ struct tcb_compute_need tcb_compute_need(const struct tcb_problem *problem, cons
 	if (problem->contract == TCB_CONTRACT_F16 && has_f16)
 		return (struct tcb_compute_need){ TCB_COMPUTE_F16, operations };
 	if (problem->contract == TCB_CONTRACT_F32 && has_f16 && has_terms(op))
-		return is_bf16 ? (struct tcb_compute_need){ TCB_COMPUTE_BF16, TERMS_BF16 * operations }
+		return is_bf16 ? (struct tcb_compute_need){ TCB_COMPUTE_BF16,
+							    (is_f32 ? TERMS_BOTH : TERMS_BF16) * operations }
 			       : (struct tcb_compute_need){ TCB_COMPUTE_F16, TERMS_F16 * operations };
 	return (struct tcb_compute_need){ TCB_COMPUTE_F32, operations };
 }

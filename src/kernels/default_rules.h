@@ -50,9 +50,19 @@ int tcb_default_row_holds(const struct tcb_default_row *row, const struct tcb_sh
 /* FORM, a row's geometry, at PROBLEM's shape.  0 where it is not in the default space of TARGET there. */
 int tcb_default_apply(const char *form, const struct tcb_problem *problem, const struct tcb_target *target,
 		      struct tcb_geometry *out);
-/* The geometry to use where nothing better is known, legal for PROBLEM and TARGET.  Returns the rule whose row it is;
- * NULL: it is the op's own. */
-const struct tcb_default_rule *tcb_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-						    struct tcb_geometry *out);
+/* The geometry to use where nothing was learned, legal for PROBLEM and TARGET.  Returns the rule whose row it is; NULL:
+ * it is the op's own. */
+const struct tcb_default_rule *tcb_default_by_rule(const struct tcb_problem *problem, const struct tcb_target *target,
+						   struct tcb_geometry *out);
+
+/* Where a default is from; both NULL: from the op. */
+struct tcb_default_source {
+	const struct tcb_default_rule *rule;
+	const struct tcb_learned_loss *learned; /* learned.h */
+};
+/* The geometry to use where nothing better is known, legal for PROBLEM and TARGET: what was learned, else the rule's.
+ */
+struct tcb_default_source tcb_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+					       struct tcb_geometry *out);
 
 #endif

@@ -23,6 +23,8 @@
  *        that, at most 2^-13, is off by 2^-25 again: z by 2^-37, which no chain
  *        has.  That is 2^-37 / t <= 2^-51 X of x.  It is multiplied by a q, of
  *        which |a q| <= |w| + |c|.
+ *        Of rows of BF16 and F32 it may take a float as a sum of numbers of bf16, which
+ *        cut off what is below 2^-133.
  *   q8   half a step of each group's scale for each activation.
  *   f16  2^-11 of x, and of a, c and w, or half of the smallest f16, 2^-25; of a
  *        as often as q is large, 128 at most.  Behind a norm x is not cut off at
@@ -56,7 +58,7 @@ enum {
 };
 
 static const double unit_roundoff = 0x1p-24, half_roundoff = 0x1p-11, half_least = 0x1p-25, underflow = 0x1p-149;
-static const double halves_least = 0x1p-51;
+static const double halves_least = 0x1p-51, terms_least = 0x1p-133;
 /* The largest derivative of silu; what flushing exp(-|p|) below 2^-126 loses of silu(p), at most 88 * 2^-126. */
 static const double silu_slope = 1.0999, silu_least = 0x1p-119;
 
@@ -118,6 +120,12 @@ static double rounding_of_codes(double largest, double factor)
 	return largest / 127 * (0.5 + 4 * 127 * unit_roundoff);
 }
 
+/* What terms of bf16 leave out of a float. */
+static double least_of_terms(const struct job *job)
+{
+	return tcb_is_float(job->format->id) && job->format->block_values == 1 ? terms_least : 0;
+}
+
 /* What a token's activations are multiplied with, beside the norm. */
 static double norm_factor(const struct job *job, size_t token)
 {
@@ -163,7 +171,7 @@ static void weigh_token(const struct job *job, size_t token, size_t k, double fa
 	for (size_t s = 0; contract != TCB_CONTRACT_Q8 && s < values; s++)
 		largest = size[s] > largest ? size[s] : largest;
 	if (contract == TCB_CONTRACT_F32)
-		terms[RUNS] = isfinite(largest) ? halves_least * largest : 0;
+		terms[RUNS] = (isfinite(largest) ? halves_least * largest : 0) + least_of_terms(job);
 	if (contract == TCB_CONTRACT_F16) {
 		terms[RUNS] = norm && isfinite(largest) ? 1 + 0x1p-14 * largest : 1;
 		terms[RUNS + 1] = 129 * half_least * sum;
@@ -181,7 +189,7 @@ static void weigh_terms(const struct job *job, const double absolute[GROUPS], co
 		each += 2 * half_roundoff * (1 + 4 * half_roundoff);
 	for (size_t r = 0; r < RUNS; r++, to += TCB_REFERENCE_N) {
 		apart_sum += (double)job->format->run_values * apart[r];
-		*to = each * apart[r];
+		*to = each * apart[r] + (contract == TCB_CONTRACT_F32 ? least_of_terms(job) : 0);
 	}
 	for (size_t g = 0; g < GROUPS; g++)
 		absolute_sum += absolute[g];

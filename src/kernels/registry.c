@@ -33,6 +33,8 @@
 	X(elementwise_mul_f32) \
 	X(elementwise_silu_mul_f32) \
 	X(elementwise_gelu_mul_f32) \
+	X(elementwise_sigmoid_mul_f32) \
+	X(elementwise_softplus_mul_f32) \
 	X(elementwise_relu_f16) \
 	X(elementwise_gelu_f16) \
 	X(elementwise_silu_f16) \
@@ -40,6 +42,8 @@
 	X(elementwise_mul_f16) \
 	X(elementwise_silu_mul_f16) \
 	X(elementwise_gelu_mul_f16) \
+	X(elementwise_sigmoid_mul_f16) \
+	X(elementwise_softplus_mul_f16) \
 	TCB_KV_LIST(TCB_OP_OF_KV, X, attention_decode) \
 	TCB_KV_LIST(TCB_OP_OF_KV, X, attention_prefill) \
 	TCB_KV_LIST(TCB_OP_OF_KV, X, rope_append) \

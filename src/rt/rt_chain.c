@@ -17,6 +17,7 @@
 
 #include "base/gang.h"
 #include "base/sizes.h"
+#include "base/util.h"
 #include "rt/rt_pool.h"
 
 /* ---- which calls wait ---- */
@@ -222,9 +223,11 @@ static struct tcb_gang *gang_of(void *workspace, size_t place)
 	return (struct tcb_gang *)(void *)((char *)workspace + place * RT_GANG_BYTES);
 }
 
-static void run(const struct tcbrt_chain *chain, void *workspace, unsigned thread, unsigned threads)
+/* SECONDS, or NULL: threads wait behind each call, and thread 0 adds how long it took. */
+static void run(const struct tcbrt_chain *chain, void *workspace, unsigned thread, unsigned threads, double seconds[])
 {
 	struct tcb_gang *group[RT_GROUP_MAX];
+	uint64_t began = seconds && thread == 0 ? tcb_clock_ns() : 0;
 
 	for (size_t i = 0; i < chain->count; i++) {
 		const struct rt_link *link = &chain->links[i];
@@ -235,8 +238,14 @@ static void run(const struct tcbrt_chain *chain, void *workspace, unsigned threa
 		tcb_op_cpu(link->plan->problem.op)
 			->run(&link->plan->cpu, link->operand,
 			      (char *)workspace + chain->gangs * RT_GANG_BYTES + link->scratch, &seat);
-		if (link->waits)
+		if (link->waits || seconds)
 			tcb_pool_meet(&seat, group, link->place);
+		if (seconds && thread == 0) {
+			const uint64_t now = tcb_clock_ns();
+
+			seconds[i] += 1e-9 * (double)(now - began);
+			began = now;
+		}
 	}
 }
 
@@ -244,7 +253,7 @@ int tcbrt_chain_execute_thread(const struct tcbrt_chain *chain, void *workspace,
 {
 	if (!is_workspace(chain, workspace) || thread >= threads)
 		return TCBRT_E_USAGE;
-	run(chain, workspace, thread, threads);
+	run(chain, workspace, thread, threads, NULL);
 	return TCBRT_OK;
 }
 
@@ -252,6 +261,7 @@ struct execution {
 	const struct tcbrt_chain *chain;
 	void *workspace;
 	unsigned threads;
+	double *seconds;
 };
 
 static void run_seat(void *ctx, size_t task, unsigned thread)
@@ -259,18 +269,33 @@ static void run_seat(void *ctx, size_t task, unsigned thread)
 	const struct execution *execution = ctx;
 
 	(void)task;
-	run(execution->chain, execution->workspace, thread, execution->threads);
+	run(execution->chain, execution->workspace, thread, execution->threads, execution->seconds);
 }
 
-int tcbrt_chain_execute(const struct tcbrt_chain *chain, void *workspace, struct tcbrt_pool *pool)
+static int execute(const struct tcbrt_chain *chain, void *workspace, struct tcbrt_pool *pool, double seconds[])
 {
-	struct execution execution = { chain, workspace, pool ? tcb_pool_present(pool->threads) : 1 };
+	struct execution execution = { chain, workspace, pool ? tcb_pool_present(pool->threads) : 1, seconds };
 
 	if (!is_workspace(chain, workspace))
 		return TCBRT_E_USAGE;
 	if (execution.threads > 1)
 		tcb_pool_each(rt_pool_enter(pool), execution.threads, run_seat, &execution);
 	else
-		run(chain, workspace, 0, 1);
+		run_seat(&execution, 0, 0);
 	return TCBRT_OK;
+}
+
+int tcbrt_chain_execute(const struct tcbrt_chain *chain, void *workspace, struct tcbrt_pool *pool)
+{
+	return execute(chain, workspace, pool, NULL);
+}
+
+int tcbrt_chain_profile(const struct tcbrt_chain *chain, unsigned long long workspace, struct tcbrt_pool *pool,
+			void *stream, double seconds[])
+{
+	if (!chain || !seconds)
+		return TCBRT_E_USAGE;
+	if (chain->info.is_gpu)
+		return rt_chain_gpu_profile(chain, workspace, stream, seconds);
+	return execute(chain, (void *)(uintptr_t)workspace, pool, seconds);
 }

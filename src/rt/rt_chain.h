@@ -37,5 +37,6 @@ struct tcbrt_chain {
 const struct tcbrt_plan *rt_gpu_plan(const struct tcbrt_gpu *gpu);
 /* rt_chain_gpu.c */
 void rt_chain_graph_destroy(struct rt_chain_graph *graph); /* NULL is fine */
+int rt_chain_gpu_profile(const struct tcbrt_chain *chain, unsigned long long workspace, void *stream, double seconds[]);
 
 #endif

@@ -21,6 +21,13 @@ void rt_chain_graph_destroy(struct rt_chain_graph *graph)
 	free(graph);
 }
 
+static int queue_call(const struct tcbrt_chain *chain, size_t i, unsigned long long workspace, void *stream, int flags)
+{
+	const struct rt_link *link = &chain->links[i];
+
+	return tcbrt_gpu_execute(link->gpu, link->address, workspace + link->scratch, stream, (unsigned)flags);
+}
+
 /* Queues all calls of CHAIN on STREAM. */
 static enum tcb_status queue(const struct tcbrt_chain *chain, unsigned long long workspace, void *stream,
 			     struct tcb_error *err)
@@ -28,8 +35,7 @@ static enum tcb_status queue(const struct tcbrt_chain *chain, unsigned long long
 	for (size_t i = 0; i < chain->count; i++) {
 		const struct rt_link *link = &chain->links[i];
 
-		if (tcbrt_gpu_execute(link->gpu, link->address, workspace + link->scratch, stream,
-				      link->overlaps ? TCBRT_GPU_OVERLAP : 0) != TCBRT_OK)
+		if (queue_call(chain, i, workspace, stream, link->overlaps ? TCBRT_GPU_OVERLAP : 0) != TCBRT_OK)
 			return tcb_fail(err, TCB_E_FAILED, "call %zu of the chain, %s: the driver refused its launch",
 					i, link->plan->problem.op->name);
 	}
@@ -89,4 +95,41 @@ int tcbrt_chain_launch(const struct tcbrt_chain *chain, void *stream)
 		return TCBRT_E_USAGE;
 	return chain->graph->cuda->graph_launch(chain->graph->exec, stream) == TCB_CUDA_SUCCESS ? TCBRT_OK
 												: TCBRT_E_FAILED;
+}
+
+/* Calls and, around and between them, the EVENTS, one more than calls. */
+static int queue_timed(const struct tcbrt_chain *chain, unsigned long long workspace, void *stream,
+		       const struct tcb_cuda *cuda, CUevent events[])
+{
+	for (size_t i = 0; i <= chain->count; i++)
+		if (cuda->event_create(&events[i], TCB_CUDA_EVENT_DEFAULT) != TCB_CUDA_SUCCESS)
+			return TCBRT_E_FAILED;
+	for (size_t i = 0; i < chain->count; i++)
+		if (cuda->event_record(events[i], stream) != TCB_CUDA_SUCCESS ||
+		    queue_call(chain, i, workspace, stream, 0) != TCBRT_OK)
+			return TCBRT_E_FAILED;
+	if (cuda->event_record(events[chain->count], stream) != TCB_CUDA_SUCCESS ||
+	    cuda->event_sync(events[chain->count]) != TCB_CUDA_SUCCESS)
+		return TCBRT_E_FAILED;
+	return TCBRT_OK;
+}
+
+int rt_chain_gpu_profile(const struct tcbrt_chain *chain, unsigned long long workspace, void *stream, double seconds[])
+{
+	const struct tcb_cuda *cuda = tcb_cuda_open(NULL);
+	CUevent *events = calloc(chain->count + 1, sizeof(*events));
+	int code = cuda && events ? queue_timed(chain, workspace, stream, cuda, events) : TCBRT_E_FAILED;
+	float milliseconds;
+
+	for (size_t i = 0; i < chain->count && code == TCBRT_OK; i++) {
+		if (cuda->event_elapsed(&milliseconds, events[i], events[i + 1]) != TCB_CUDA_SUCCESS)
+			code = TCBRT_E_FAILED;
+		else
+			seconds[i] += 1e-3 * (double)milliseconds;
+	}
+	for (size_t i = 0; events && i <= chain->count; i++)
+		if (events[i])
+			cuda->event_destroy(events[i]);
+	free(events);
+	return code;
 }

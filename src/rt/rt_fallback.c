@@ -14,6 +14,7 @@
 
 #include "db/verdict.h"
 #include "kernels/default_rules.h"
+#include "kernels/defaults/learned.h"
 #include "rt/runtime.h"
 
 enum {
@@ -352,19 +353,34 @@ static const char *say_why_default(const struct asking *asking)
 	return "nothing else is stored for this op, contract, state and number of threads here";
 }
 
+/* As reasons call it: "the default by rule". */
+static const char *say_source(const struct tcb_default_source *source, char room[PHRASE_MAX])
+{
+	const struct tcb_learned_loss *learned = source->learned;
+
+	if (!learned)
+		return source->rule ? "the default by rule" : "the op's default";
+	(void)snprintf(room, PHRASE_MAX,
+		       "the learned default, expected to lose %.0f %% (the mean of %u problems that it was not learned "
+		       "from; nine of ten lost at most %.0f %%, the worst %.0f %%)",
+		       100 * learned->mean, learned->shapes, 100 * learned->tail, 100 * learned->worst);
+	return room;
+}
+
 static int take_default(const struct asking *asking, struct tcbrt_tuning *out)
 {
 	struct tcb_target target = asking->on->target;
 	const struct tcb_kind *kind = tcb_kind_of(&target);
-	const struct tcb_default_rule *rule;
+	struct tcb_default_source source;
 	struct tcb_geometry geometry;
 	char why[TCB_WHY_MAX], nearest[TCB_ARCH_TEXT_MAX], arch[TCB_ARCH_TEXT_MAX], stands[80] = "";
+	char by[PHRASE_MAX];
 	int is_there;
 
 	target.threads = asking->key->threads;
-	rule = tcb_default_geometry(&asking->problem, &target, &geometry);
+	source = tcb_default_geometry(&asking->problem, &target, &geometry);
 	is_there = rt_is_legal(asking->op, &asking->problem, &target, &geometry, why);
-	if ((!rule || !is_there) && take_modelled(asking, out))
+	if (((!source.rule && !source.learned) || !is_there) && take_modelled(asking, out))
 		return TCBRT_OK;
 	if (!is_there)
 		return refuse(asking, why, out);
@@ -375,8 +391,7 @@ static int take_default(const struct asking *asking, struct tcbrt_tuning *out)
 		say(stands, sizeof(stands), " (%.16s, the nearest recorded kind, stands for %.16s)", nearest, arch);
 	}
 	say(out->reason, sizeof(out->reason), "%s; %s%s%s: this is %s%s", asking->missing, say_why_default(asking),
-	    asking->rt->left_out[0] ? "; " : "", asking->rt->left_out,
-	    rule ? "the default by rule" : "the op's default", stands);
+	    asking->rt->left_out[0] ? "; " : "", asking->rt->left_out, say_source(&source, by), stands);
 	return TCBRT_OK;
 }
 

@@ -14,7 +14,6 @@
  */
 #include "worker/judge_drawn.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,7 @@ enum {
 	TASK_OUTPUTS = 1 << 18,
 	SUSPECTS_MAX = 32,  /* blocks that are looked at closely */
 	SUSPECTS_LEAST = 2, /* ... however even they are */
-	BLOCK_MAX = 1024,   /* outputs of a block: a head */
+	BLOCK_MAX = 576,    /* outputs of a block: the widest head */
 	SAMPLE = 4095,      /* marks that their median is told from */
 };
 
@@ -259,10 +258,13 @@ enum tcb_status tcb_judge_drawn(const struct tcb_instance *instance, const struc
 			     .got = got,
 			     .width = draw->sums ? TCB_SUM_COLUMNS : unit,
 			     .gamma = tcb_gamma(plan->chain) + plan->ulps * 0x1p-23 };
-	assert(scan.width <= BLOCK_MAX);
 	scan.across = tcb_div_up(output->cols, scan.width);
 	scan.rows_together = tcb_most(TASK_OUTPUTS / output->cols, 1);
 	*out = (struct tcb_finding){ .bad = SIZE_MAX };
+	if (scan.width > BLOCK_MAX)
+		return tcb_fail(err, TCB_E_FAILED,
+				"%s: %zu columns of its output come together, at most %d can be judged",
+				instance->op->name, scan.width, BLOCK_MAX);
 	double *factor = draw->sums ? malloc(output->cols * sizeof *factor) : NULL;
 	scan.mark = malloc(output->rows * scan.across * sizeof *scan.mark);
 	enum tcb_status status = TCB_OK;

@@ -47,6 +47,17 @@ def fallen_back(cli, db):
     cli.check(ran["source"] == "default" and y.read_bytes() == bytes(4 * 513), f"{ran}")
 
 
+def clustered(cli):
+    """16 blocks of a cluster, which not every GPU takes: the driver has to be told."""
+    cli.env["FAKE_CUDA"] = "90"
+    row = "macro=1x2048x1,midi=1x128x1,micro=1x4x1,isa=fma,unroll=1,warps=1,vec=16,stages=1,stream=0,ksplit=1"
+    wide = f"{row},splitk=16,copy=ldg,xin=regs,blocks=0,pdl=0,occ=1,join=cluster"
+    document = cli.json("bench", "--op", "softmax", "--shape", "1x2048", "--geometry", wide, "--device", "cuda:0",
+                        "--rotation", "4K", "--budget", "20s", "--db", cli.scratch / "no.db", schema="bench")
+    said = json.dumps(document)
+    cli.check("splitk=16" in said and "launch_failed" not in said, said)
+
+
 def compared(cli):
     cli.env["FAKE_CUDA"] = "90,90:slow=1"
     document = cli.json("sweep", *SPACE, "--device", "cuda:all", "--db", cli.scratch / "two.db", "--max-trials", 2,
@@ -204,6 +215,7 @@ def main():
     cli.env.update(LD_LIBRARY_PATH=folder, TCBTUNE_ASSEMBLER="none")
     several(cli, cli.scratch / "gpus.db")
     fallen_back(cli, cli.scratch / "gpus.db")
+    clustered(cli)
     compared(cli)
     refused(cli)
     told_apart(cli)

@@ -63,7 +63,7 @@ static void anchors_are_the_default_that_all_measured(void **state)
 	assert_int_equal(tcb_problem_init(problem.op, TCB_CONTRACT_Q8, &shape, &problem.problem, &err), TCB_OK);
 	tcb_geometry_init(&own);
 	tcb_op_standard(&problem.problem, &device.target, &own);
-	assert_non_null(tcb_default_geometry(&problem.problem, &device.target, &fallback));
+	assert_non_null(tcb_default_geometry(&problem.problem, &device.target, &fallback).rule);
 	assert_false(tcb_geometry_equal(&own, &fallback));
 	fixture_geometry(7, &other);
 

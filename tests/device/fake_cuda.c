@@ -185,9 +185,9 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
 		{ TCB_CUDA_DEVICE_MAX_THREADS_PER_MULTIPROCESSOR, 2048 },
 		{ TCB_CUDA_DEVICE_COMPUTE_CAPABILITY_MAJOR, card ? (int)card->capability / 10 : 0 },
 		{ TCB_CUDA_DEVICE_COMPUTE_CAPABILITY_MINOR, card ? (int)card->capability % 10 : 0 },
-		{ TCB_CUDA_DEVICE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, FAKE_SHARED_OPTIN + 1024 },
+		{ TCB_CUDA_DEVICE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, card ? card->shared_optin + 1024 : 0 },
 		{ TCB_CUDA_DEVICE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536 },
-		{ TCB_CUDA_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, FAKE_SHARED_OPTIN },
+		{ TCB_CUDA_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, card ? card->shared_optin : 0 },
 		{ TCB_CUDA_DEVICE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32 },
 		{ TCB_CUDA_DEVICE_RESERVED_SHARED_MEMORY_PER_BLOCK, 1024 },
 	};
@@ -438,7 +438,11 @@ int cuFuncGetAttribute(int *value, int attribute, CUfunction function)
 int cuFuncSetAttribute(CUfunction function, int attribute, int value)
 {
 	NEED_CONTEXT();
-	if (attribute != TCB_CUDA_FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > FAKE_SHARED_OPTIN)
+	if (attribute == TCB_CUDA_FUNCTION_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) {
+		function->is_wide = value;
+		return value == 0 || value == 1 ? TCB_CUDA_SUCCESS : TCB_CUDA_INVALID_VALUE;
+	}
+	if (attribute != TCB_CUDA_FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > current->shared_optin)
 		return TCB_CUDA_INVALID_VALUE;
 	function->shared_bytes = value;
 	return TCB_CUDA_SUCCESS;
@@ -509,6 +513,9 @@ int cuLaunchKernelEx(const struct tcb_cuda_config *config, CUfunction function, 
 		else if (attribute->id != TCB_CUDA_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION)
 			return TCB_CUDA_INVALID_VALUE;
 	}
+	const uint32_t *cluster = work.launch.cluster;
+	if (cluster[0] * cluster[1] * cluster[2] > 8 && !function->is_wide)
+		return TCB_CUDA_INVALID_VALUE;
 	work.launch.dynamic_shared = config->shared_bytes;
 	int result = take_parameters(function->function, params, &work);
 	return result ? result : enqueue(config->stream, &work);

@@ -10,6 +10,7 @@
  *     90:dies=300           falls off the bus at its 300th launch, for this and every later process (FAKE_CUDA_DEAD)
  *     90:dies_at=read       the same at the first launch of a kernel whose name begins so
  *     90:sms=8              another model: 8 multiprocessors instead of 4
+ *     90:shared=227         KiB of shared memory that a block may opt into, as a real card has, instead of 64
  *     none                  a driver without a GPU
  *
  * FAKE_CUDA_DEAD is the path that marks dead cards: "PATH.0" exists when card 0 is dead.
@@ -66,6 +67,7 @@ struct CUfunc_st {
 	struct tcb_ptx_function *function;
 	struct tcb_ptx_program *program;
 	int shared_bytes; /* dynamic, that it may be launched with */
+	int is_wide;      /* may be launched with clusters of more than 8 blocks */
 };
 
 struct CUmod_st {
@@ -104,8 +106,9 @@ struct fake_buffer {
 struct CUctx_st {
 	int ordinal;
 	unsigned capability, sms;
-	double slow; /* factor of all times */
-	long dies;   /* launches; 0: never */
+	int shared_optin; /* bytes */
+	double slow;      /* factor of all times */
+	long dies;        /* launches; 0: never */
 	long launches;
 	char dies_at[32];    /* kernel; empty: none */
 	int is_open, failed; /* failed: what every call returns from now on */

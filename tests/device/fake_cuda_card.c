@@ -29,6 +29,8 @@ static void option(struct CUctx_st *card, const char *text)
 		snprintf(card->dies_at, sizeof card->dies_at, "%s", text + 8);
 	else if (strncmp(text, "sms=", 4) == 0)
 		card->sms = (unsigned)atoi(text + 4);
+	else if (strncmp(text, "shared=", 7) == 0)
+		card->shared_optin = atoi(text + 7) << 10;
 	else
 		fprintf(stderr, "FAKE_CUDA: unknown option %s\n", text);
 }
@@ -49,6 +51,7 @@ int fake_cards(struct CUctx_st cards[FAKE_CARDS_MAX])
 		card->ordinal = count++;
 		card->capability = (unsigned)atoi(part);
 		card->sms = 4;
+		card->shared_optin = FAKE_SHARED_OPTIN;
 		card->slow = 1;
 		while ((part = strtok_r(NULL, ":", &more)))
 			option(card, part);

@@ -103,6 +103,10 @@ def silu(x):
     return x / (1 + numpy.exp(-x))
 
 
+def sigmoid(x):
+    return 1 / (1 + numpy.exp(-x))
+
+
 class Model:
     """ROUNDS: activations of products to 8 bits, KV_ROUNDS: K and V as a cache of Q8_0 has them."""
 
@@ -110,6 +114,7 @@ class Model:
         self.gguf, self.rounds, self.kv_rounds = Gguf(path), rounds, kv_rounds
         self.architecture = self.gguf.keys["general.architecture"]
         self.is_gemma = self.architecture in ("gemma3", "gemma4")
+        self.has_delta_nets = self.architecture in ("qwen3next", "qwen35", "qwen35moe")
         self.loaded = {}
 
     def key(self, name, otherwise=None):
@@ -161,19 +166,16 @@ class Model:
         return plain * (1 - ramp) + plain / factor * ramp, 1 + 0.1 * math.log(factor)
 
     def rotate(self, x, layer):
-        """Values of each head of each token: pairs of neighbours for llama, else half a head apart."""
-        head = x.shape[-1]
-        angles, scale = self.frequencies(layer, head)
+        """Values of each head of each token, or the first of them: pairs of neighbours for llama, else half so many apart."""
+        count = min(self.key("rope.dimension_count"), x.shape[-1]) if self.has_delta_nets else x.shape[-1]
+        angles, scale = self.frequencies(layer, count)
         angles = numpy.arange(len(x))[:, None, None] * angles
         cos, sin = scale * numpy.cos(angles), scale * numpy.sin(angles)
-        first, second = ((x[..., 0::2], x[..., 1::2]) if self.architecture == "llama" else
-                         (x[..., :head // 2], x[..., head // 2:]))
-        turned = numpy.empty_like(x)
-        one, two = first * cos - second * sin, second * cos + first * sin
-        if self.architecture == "llama":
-            turned[..., 0::2], turned[..., 1::2] = one, two
-        else:
-            turned[..., :head // 2], turned[..., head // 2:] = one, two
+        turned = numpy.array(x)
+        one, two = ((slice(0, count, 2), slice(1, count, 2)) if self.architecture == "llama" else
+                    (slice(0, count // 2), slice(count // 2, count)))
+        turned[..., one] = x[..., one] * cos - x[..., two] * sin
+        turned[..., two] = x[..., two] * cos + x[..., one] * sin
         return turned
 
     def projected(self, at, part, x, heads):
@@ -187,7 +189,13 @@ class Model:
     def attention(self, at, layer, x):
         heads, kv_heads = self.key("attention.head_count"), self.key("attention.head_count_kv")
         kv_heads = kv_heads[layer] if isinstance(kv_heads, list) else kv_heads
-        q = self.rotate(self.projected(at, "q", x, heads), layer)
+        q = self.biased(at, "attn_q", x).reshape(len(x), heads, -1)
+        gate = None
+        if self.has_delta_nets:
+            q, gate = q[..., :q.shape[-1] // 2], q[..., q.shape[-1] // 2:]
+        if self.has(at + "attn_q_norm.weight"):
+            q = self.norm(at + "attn_q_norm.weight", q)
+        q = self.rotate(q, layer)
         k = self.rotate(self.projected(at, "k", x, kv_heads), layer)
         if self.has(at + "attn_v.weight"):
             v = self.projected(at, "v", x, kv_heads)
@@ -206,7 +214,40 @@ class Model:
             shares = softmax(numpy.concatenate([scores, sinks], -1))[..., :-1]
         else:
             shares = softmax(scores)
-        return self.biased(at, "attn_output", numpy.einsum("hqk,khd->qhd", shares, v).reshape(len(x), -1))
+        seen = numpy.einsum("hqk,khd->qhd", shares, v)
+        if gate is not None:
+            seen = seen * sigmoid(gate)
+        return self.biased(at, "attn_output", seen.reshape(len(x), -1))
+
+    def decay(self, at, alpha):
+        return self.weights(at + "ssm_a").values * numpy.log1p(numpy.exp(alpha + self.weights(at + "ssm_dt.bias").values))
+
+    def delta_net(self, at, x):
+        """Yang et al. 2024, one token after another: S = exp(g) S + beta (v - (exp(g) S)' k) k, y = S' q."""
+        heads, groups, size = (self.key(f"ssm.{name}") for name in ("time_step_rank", "group_count", "state_size"))
+        mixed = self.biased(at, "attn_qkv", x)
+        taps = self.weights(at + "ssm_conv1d.weight").values
+        padded = numpy.concatenate([numpy.zeros((taps.shape[1] - 1, mixed.shape[1])), mixed])
+        mixed = silu(sum(padded[tap:tap + len(x)] * taps[:, tap] for tap in range(taps.shape[1])))
+        q, k, v = (part.reshape(len(x), -1, size) for part in numpy.split(mixed, [groups * size, 2 * groups * size], axis=1))
+        q, k = (part / numpy.sqrt((part * part).sum(-1, keepdims=True) + 1e-6) for part in (q, k))
+        if self.has(at + "ssm_ba.weight"):
+            both = self.biased(at, "ssm_ba", x).reshape(len(x), groups, 2, heads // groups)
+            beta, alpha = both[:, :, 0].reshape(len(x), heads), both[:, :, 1].reshape(len(x), heads)
+            group_of = numpy.arange(heads) // (heads // groups)
+        else:
+            beta, alpha = self.biased(at, "ssm_beta", x), self.biased(at, "ssm_alpha", x)
+            group_of = numpy.arange(heads) % groups
+        q, k = q[:, group_of] / math.sqrt(size), k[:, group_of]
+        decay = self.decay(at, alpha)
+        state, y = numpy.zeros((heads, size, size)), numpy.empty_like(v)  # of a head: keys, values
+        for token in range(len(x)):
+            state *= numpy.exp(decay[token])[:, None, None]
+            error = sigmoid(beta[token])[:, None] * (v[token] - numpy.einsum("hkv,hk->hv", state, k[token]))
+            state += k[token][:, :, None] * error[:, None]
+            y[token] = numpy.einsum("hkv,hk->hv", state, q[token])
+        gate = silu(self.biased(at, "attn_gate", x))
+        return self.biased(at, "ssm_out", self.norm(at + "ssm_norm.weight", y).reshape(len(x), -1) * gate)
 
     def gate(self, gate, up):
         if self.architecture == "gpt-oss":
@@ -220,6 +261,10 @@ class Model:
         if not self.has(at + "ffn_gate_inp.weight"):
             return self.biased(at, "ffn_down", self.gate(self.biased(at, "ffn_gate", x), self.biased(at, "ffn_up", x)))
         scores, out = self.biased(at, "ffn_gate_inp", x), numpy.zeros_like(x)
+        if self.has(at + "ffn_up_shexp.weight"):
+            share = sigmoid(x @ self.weights(at + "ffn_gate_inp_shexp.weight").values)[:, None]
+            gate, up = (self.biased(at, f"ffn_{part}_shexp", x) for part in ("gate", "up"))
+            out += share * self.biased(at, "ffn_down_shexp", self.gate(gate, up))
         for token, row in enumerate(scores):
             chosen = numpy.argsort(-row)[:self.key("expert_used_count")]
             for expert, share in zip(chosen, softmax(row[chosen])):
@@ -238,10 +283,11 @@ class Model:
         x = self.weights("token_embd.weight").values[tokens]
         if self.is_gemma:
             x = x * math.sqrt(x.shape[-1])
-        before = "post_attention_norm" if self.architecture == "gpt-oss" else "ffn_norm"
+        before = "post_attention_norm" if self.architecture == "gpt-oss" or self.has_delta_nets else "ffn_norm"
         for layer in range(self.key("block_count")):
             at = f"blk.{layer}."
-            y = self.attention(at, layer, self.norm(at + "attn_norm.weight", x))
+            y = self.norm(at + "attn_norm.weight", x)
+            y = self.delta_net(at, y) if self.has(at + "ssm_out.weight") else self.attention(at, layer, y)
             x = x + (self.norm(at + "post_attention_norm.weight", y) if self.is_gemma else y)
             y = self.feed_forward(at, self.norm(f"{at}{before}.weight", x))
             x = x + (self.norm(at + "post_ffw_norm.weight", y) if self.is_gemma else y)

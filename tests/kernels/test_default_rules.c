@@ -163,7 +163,7 @@ static void defaults_are_legal_whatever_the_shape(void **state)
 			struct tcb_geometry geometry;
 			if (target.kind == TCB_TARGET_CPU)
 				target.threads = rule->threads + more_threads[s % 4];
-			const int is_by_rule = tcb_default_geometry(&problem, &target, &geometry) != NULL;
+			const int is_by_rule = tcb_default_by_rule(&problem, &target, &geometry) != NULL;
 			by_rule += (size_t)is_by_rule;
 			dealt += is_by_rule && geometry.knob[TCB_KNOB_THREADS] > 1;
 			check_usable(&problem, &target, &geometry, s < EMITTED_PER_RULE);
@@ -185,9 +185,9 @@ static void a_row_is_dealt_to_more_threads(void **state)
 	(void)state;
 	assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_Q8, &(struct tcb_shape){ 1, 4096, 4096 }, &problem, NULL),
 			 TCB_OK);
-	assert_non_null(tcb_default_geometry(&problem, &target, &one));
+	assert_non_null(tcb_default_geometry(&problem, &target, &one).rule);
 	target.threads = 2;
-	assert_non_null(tcb_default_geometry(&problem, &target, &two));
+	assert_non_null(tcb_default_geometry(&problem, &target, &two).rule);
 	tcb_geometry_init(&own);
 	tcb_op_standard(&problem, &target, &own);
 	assert_int_equal(two.knob[TCB_KNOB_THREADS], 2);
@@ -220,7 +220,7 @@ static void others_rules_are_usable(void **state)
 				assert_int_equal(tcb_problem_init(ops[o], rule->contract, &shape, &problem, NULL),
 						 TCB_OK);
 				assert_ptr_equal(tcb_default_rule_find(&problem, &target, &within), rule);
-				by_rule += tcb_default_geometry(&problem, &target, &geometry) == rule;
+				by_rule += tcb_default_by_rule(&problem, &target, &geometry) == rule;
 				check_usable(&problem, &target, &geometry, draws == 0);
 			}
 		}
@@ -240,7 +240,7 @@ static void others_have_the_own_default(void **state)
 		struct tcb_geometry geometry, own;
 		tcb_geometry_init(&own);
 		tcb_op_standard(&problem, &target, &own);
-		const struct tcb_default_rule *by = tcb_default_geometry(&problem, &target, &geometry);
+		const struct tcb_default_rule *by = tcb_default_geometry(&problem, &target, &geometry).rule;
 		assert_true(by ? strcmp(by->arch, rule->arch) != 0 && target.kind == TCB_TARGET_CPU
 			       : tcb_geometry_equal(&geometry, &own));
 		problem.shape.n = rule->most.n;
@@ -340,7 +340,7 @@ static const struct tcb_default_rule *default_at(const char *op, const struct tc
 {
 	struct tcb_problem problem;
 	assert_int_equal(tcb_problem_init(tcb_op_find(op), TCB_CONTRACT_Q8, shape, &problem, NULL), TCB_OK);
-	const struct tcb_default_rule *rule = tcb_default_geometry(&problem, target, out);
+	const struct tcb_default_rule *rule = tcb_default_geometry(&problem, target, out).rule;
 	check_usable(&problem, target, out, 0);
 	return rule;
 }

@@ -313,19 +313,21 @@ static void every_way_is_right_q8(void **state)
 	assert_true(TEST_IS_INSTRUMENTED || pieces >= 2 * PIECE_OPS);
 }
 
-/* COUNT shapes of the op NAME in turn: the default and a geometry drawn from SEED of each capability. */
-static void try_shapes(const char *name, const struct tcb_shape *shapes, size_t count, uint64_t seed)
+/* COUNT shapes of the op NAME in turn: the default and a geometry drawn from SEED of each capability that has its
+ * kernels of CONTRACT. */
+static void try_shapes(const char *name, enum tcb_contract contract, const struct tcb_shape *shapes, size_t count,
+		       uint64_t seed)
 {
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, seed);
 	for (size_t i = 0; i < 2 * GPU_CAPABILITIES; i++) {
 		const struct tcb_shape *s = &shapes[i % count];
-		struct tcb_problem p = problem_of(name, s->m, s->n, s->k);
+		struct tcb_problem p = gpu_problem(op_of(name), contract, (struct tcb_shape){ s->m, s->n, s->k });
 		p.shape.words.add = i % 2;
 		const struct tcb_target target = gpu_target(gpu_capabilities[i % GPU_CAPABILITIES], 2);
 		struct tcb_geometry g;
 		struct gpu_bench bench;
-		if (test_leaves_out(i))
+		if (test_leaves_out(i) || (contract == TCB_CONTRACT_F32 && target.cuda.capability < 80))
 			continue;
 		tcb_op_standard(&p, &target, &g);
 		if (i >= GPU_CAPABILITIES)
@@ -343,7 +345,7 @@ static void values_are_right(void **state)
 	static const struct tcb_shape shapes[] = { { 1, 1, 128 },   { 2, 15, 512 }, { 8, 17, 384 }, { 9, 33, 1024 },
 						   { 33, 49, 512 }, { 3, 18, 640 }, { 65, 70, 512 } };
 	(void)state;
-	try_shapes("fp8_matmul", shapes, sizeof shapes / sizeof *shapes, 4);
+	try_shapes("fp8_matmul", TCB_CONTRACT_F16, shapes, sizeof shapes / sizeof *shapes, 4);
 }
 
 /* Halves as they are: the ways of weights that differ for them, and drawn geometries of each capability, with rows of
@@ -377,7 +379,77 @@ static void halves_are_right(void **state)
 		if (!test_leaves_out(i))
 			try_one(&p, ways[i].capability, ways[i].geometry);
 	}
-	try_shapes("f16_matmul", shapes, sizeof shapes / sizeof *shapes, 6);
+	try_shapes("f16_matmul", TCB_CONTRACT_F16, shapes, sizeof shapes / sizeof *shapes, 6);
+}
+
+static const char *const terms_names[] = { "bf16_matmul", "f32_matmul" };
+
+static struct tcb_problem problem_of_terms(size_t op, const struct tcb_shape *s)
+{
+	return gpu_problem(op_of(terms_names[op]), TCB_CONTRACT_F32, (struct tcb_shape){ s->m, s->n, s->k });
+}
+
+/* Rows of BF16 and F32, contract f32: ways of weights and activations in terms, defaults and drawn geometries. */
+static void terms_are_right(void **state)
+{
+	static const struct way ways[] = {
+		{ 90, /* BF16 alone: wgmma */
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=16x64x1024,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,"
+		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=4,cluster=1" },
+		{ 90,
+		  { 9, 141, 512 },
+		  "macro=16x256x512,midi=16x128x512,micro=16x128x256,isa=wgmma,layout=f,unroll=2,warps=4,stages=1,"
+		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=1,blocks=0,pdl=1,occ=1,join=none,xstages=1,cluster=1" },
+		{ 90,
+		  { 21, 70, 1024 },
+		  "macro=32x128x1024,midi=16x64x1024,micro=16x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,"
+		  "splitk=2,ksplit=1,copy=bulk,prep=grid,lead=2,blocks=0,pdl=1,occ=1,join=cluster,xstages=8,cluster="
+		  "1" },
+		{ 80,
+		  { 21, 77, 1024 },
+		  "macro=32x128x1024,midi=16x32x1024,micro=16x16x256,isa=mma,layout=f,unroll=1,warps=2,stages=2,splitk="
+		  "1,ksplit=1,copy=async,prep=launch,lead=2,blocks=0,pdl=0,occ=1,join=none,xstages=2,cluster=1" },
+		{ 120,
+		  { 9, 37, 512 },
+		  "macro=16x64x512,midi=16x16x512,micro=16x16x256,isa=mma,layout=f,unroll=1,warps=1,stages=1,splitk=1,"
+		  "ksplit=1,copy=bulk,prep=warps,lead=1,blocks=0,pdl=1,occ=1,join=none,xstages=1,cluster=1" },
+	};
+	static const struct tcb_shape shapes[] = { { 1, 1, 1 },    { 2, 15, 257 },  { 8, 17, 386 }, { 9, 33, 1024 },
+						   { 3, 18, 644 }, { 33, 49, 512 }, { 5, 70, 7 },   { 65, 70, 511 } };
+	(void)state;
+	for (size_t i = 0; i < 2 * (sizeof ways / sizeof *ways); i++) {
+		const struct tcb_problem p = problem_of_terms(i % 2, &ways[i / 2].shape);
+		if (!test_leaves_out(i) && !(i % 2 && strstr(ways[i / 2].geometry, "wgmma")))
+			try_one(&p, ways[i / 2].capability, ways[i / 2].geometry);
+	}
+	for (size_t o = 0; o < 2; o++)
+		try_shapes(terms_names[o], TCB_CONTRACT_F32, shapes, sizeof shapes / sizeof *shapes, 8 + o);
+}
+
+/* Activations that terms have all of, or hardly, and those that make NaN of their token. */
+static void extreme_activations_in_terms(void **state)
+{
+	static const float values[] = { 0, 1e-38f, 1e-30f, 1e36f, NAN, INFINITY };
+	(void)state;
+	for (size_t i = 0; i < 2 * (sizeof values / sizeof *values); i++) {
+		const float value = values[i / 2];
+		const struct tcb_problem p = problem_of_terms(i % 2, &(struct tcb_shape){ 2, 18, 512 });
+		const struct tcb_target target = gpu_target(90, 2);
+		struct tcb_geometry g;
+		struct gpu_bench bench;
+		tcb_op_standard(&p, &target, &g);
+		gpu_bench_open(&bench, &p, i);
+		float *x = bench.data[TCB_QUANT_X];
+		for (size_t k = 0; k < 512; k++)
+			x[k] = isfinite(value) ? x[k] * value : k == 77 ? value : x[k];
+		snprintf(bench.what, sizeof bench.what, "activations of %g", (double)value);
+		gpu_bench_refer(&bench);
+		for (size_t n = 0; n < p.shape.n && !isfinite(value); n++) /* of the first token */
+			bench.reference->y[n] = NAN;
+		gpu_bench_check(&bench, &target, &g, 1, NULL);
+		gpu_bench_close(&bench);
+	}
 }
 
 /* Formats of 32 values per block take rows that 256 does not divide. */
@@ -511,12 +583,19 @@ static void extreme_activations_q8(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_way_is_right),    cmocka_unit_test(values_are_right),
-		cmocka_unit_test(halves_are_right),      cmocka_unit_test(shares_meet),
-		cmocka_unit_test(mutants_of_shares),     cmocka_unit_test(short_rows_are_right),
-		cmocka_unit_test(samples_are_right),     cmocka_unit_test(extreme_activations),
-		cmocka_unit_test(every_way_is_right_q8), cmocka_unit_test(extreme_activations_q8),
+		cmocka_unit_test(every_way_is_right),
+		cmocka_unit_test(values_are_right),
+		cmocka_unit_test(halves_are_right),
+		cmocka_unit_test(shares_meet),
+		cmocka_unit_test(mutants_of_shares),
+		cmocka_unit_test(short_rows_are_right),
+		cmocka_unit_test(samples_are_right),
+		cmocka_unit_test(extreme_activations),
+		cmocka_unit_test(every_way_is_right_q8),
+		cmocka_unit_test(extreme_activations_q8),
 		cmocka_unit_test(powers_of_all_sizes),
+		cmocka_unit_test(terms_are_right),
+		cmocka_unit_test(extreme_activations_in_terms),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

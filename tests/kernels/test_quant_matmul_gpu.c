@@ -103,6 +103,11 @@ static void defaults_are_legal(void **state)
 					const struct tcb_problem halves =
 						problem_of("f16_matmul", m, rows[r], k - (o == 1 && u < 3 ? u : 0));
 					gpu_check_default(&halves, gpu_capabilities[c]);
+					const struct tcb_problem terms =
+						gpu_problem(op_of(o ? "f32_matmul" : "bf16_matmul"), TCB_CONTRACT_F32,
+							    halves.shape);
+					if (gpu_capabilities[c] >= 80)
+						gpu_check_default(&terms, gpu_capabilities[c]);
 				}
 }
 
@@ -124,7 +129,7 @@ static void rules_name_what_is_wrong(void **state)
 	} cases[] = {
 		{ "isa=fma", "isa must be mma or wgmma", 90 },
 		{ "isa=wgmma", "no such instructions", 100 },
-		{ "layout=g", "layout must be f under contract f16", 90 },
+		{ "layout=g", "layout must be f under contracts f16", 90 },
 		{ "macro=128x2048x4096", "macro.n must be", 90 },
 		{ "macro=256x4096x4096", "larger than the problem's 128 needs", 90 },
 		{ "micro=64x64x256", "midi.m as much", 90 },

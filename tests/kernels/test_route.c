@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Routing: what is chosen and its shares, of all instruction families, against plain loops; equal scores, infinite ones
- * and NaNs; guard zones; what is refused.
+ * and NaNs; guard zones; GPU kernels in the emulator, right and without findings; what is refused.
  */
 #include "gpu_bench.h"
 
@@ -110,6 +110,34 @@ static void any_scores_have_experts(void **state)
 	assert_true(fabsf(factors[0] - 1.0f / 6) < 1e-6f);
 }
 
+/* Scores that are equal, infinite and no numbers among others; default geometries and drawn ones. */
+static void gpu_kernels_are_right(void **state)
+{
+	static const float odd[] = { 1, 1, -1, INFINITY, -INFINITY, NAN, 0.0f, -0.0f };
+	struct gpu_tally tally = { 0 };
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 5);
+	for (size_t i = 0; i < gpu_sample_size(4 * SHAPES); i++) {
+		struct tcb_problem p = problem_of(shapes[i % SHAPES]);
+		const struct tcb_target gpu = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 0);
+		struct tcb_geometry g;
+		struct gpu_bench b;
+		p.shape.m = p.shape.m > 40 ? 40 : p.shape.m;
+		tcb_op_standard(&p, &gpu, &g);
+		if (i >= SHAPES)
+			g = gpu_geometry_drawn(&p, &gpu, &rng);
+		gpu_check_emitted(&p, &gpu, &g);
+		gpu_bench_open(&b, &p, i);
+		for (size_t e = i % 3; i % 2 && e < p.shape.m * p.shape.n; e += 1 + i % 5)
+			((float *)b.data[ROUTE_SCORES])[e] = odd[tcb_rng_below(&rng, 8)];
+		gpu_bench_refer(&b);
+		gpu_bench_check(&b, &gpu, &g, i, &tally);
+		gpu_bench_close(&b);
+	}
+	gpu_tally_print(&tally);
+}
+
 static void shapes_that_it_does_not_take(void **state)
 {
 	static const char *const wrong[] = { "1x128", "1x8x9", "1x4097x8", "1x512x257" };
@@ -129,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(experts_are_the_largest),
 		cmocka_unit_test(any_scores_have_experts),
+		cmocka_unit_test(gpu_kernels_are_right),
 		cmocka_unit_test(shapes_that_it_does_not_take),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

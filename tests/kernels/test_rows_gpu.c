@@ -34,14 +34,18 @@ static struct tcb_problem problem_of(const struct tcb_op *op, size_t m, size_t n
 static void defaults_are_legal_and_in_the_space(void **state)
 {
 	static const size_t rows[] = { 1, 2, 3, 33, 4096 };
-	static const size_t columns[] = { 1, 2, 3, 4, 31, 32, 33, 127, 128, 1025, 4096, 6007, 32000, 1000003 };
+	static const size_t columns[] = { 1,    2,    3,     4,     31,     32,     33,     127,    128,     1025,
+					  4096, 6007, 16384, 32000, 100000, 128256, 151936, 262144, 1000000, 1000003 };
 	(void)state;
 	for (size_t o = 0; o < OPS; o++)
 		for (size_t c = 0; c < GPU_CAPABILITIES; c++)
 			for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
 				for (size_t n = 0; n < sizeof columns / sizeof *columns; n++) {
-					const struct tcb_problem p = problem_of(op_at(o), rows[r], columns[n]);
+					struct tcb_problem p = problem_of(op_at(o), rows[r], columns[n]);
 					gpu_check_default(&p, gpu_capabilities[c]);
+					p.shape.words.add = 1;
+					if (strstr(op_names[o], "norm"))
+						gpu_check_default(&p, gpu_capabilities[c]);
 				}
 }
 
@@ -215,6 +219,116 @@ static void shifted_rows_ahead_are_right(void **state)
 	}
 }
 
+/* Rows that a cluster, or a block, keeps in pieces: shares of all lengths, the last one short or none at all, rings
+ * that go round within a row and not before the third, values per column kept or read again, one round of rows or
+ * several. */
+#define PIECES "isa=fma,vec=16,micro=1x4x1,stages=1,copy=bulk,xin=shared,stream=1,pdl=1"
+static void rows_in_pieces_are_right(void **state)
+{
+	static const struct {
+		struct tcb_shape shape;
+		const char *geometry;
+	} cases[] = {
+		{ { 9, 1284, 0 }, "macro=16x2048x1,midi=1x1024x1,warps=2,ksplit=2,splitk=2,unroll=1,join=cluster" },
+		{ { 9, 1284, 0 }, "macro=16x2048x1,midi=1x1024x1,warps=2,ksplit=2,splitk=2,unroll=2,join=cluster" },
+		{ { 5, 1280, 0 }, "macro=8x2048x1,midi=1x2048x1,warps=4,ksplit=4,splitk=1,unroll=3,join=none" },
+		{ { 4, 516, 0 }, "macro=4x1024x1,midi=1x1024x1,warps=1,ksplit=1,splitk=1,unroll=5,join=none" },
+		{ { 3, 8192, 0 }, "macro=4x8192x1,midi=1x1024x1,warps=4,ksplit=4,splitk=8,unroll=2,join=cluster" },
+		{ { 1, 8004, 0 }, "macro=1x8192x1,midi=1x512x1,warps=4,ksplit=4,splitk=16,unroll=1,join=cluster" },
+		{ { 2, 5004, 0 }, "macro=2x8192x1,midi=1x512x1,warps=1,ksplit=1,splitk=16,unroll=2,join=cluster" },
+		{ { 6, 2308, 0 }, "macro=8x4096x1,midi=1x1024x1,warps=8,ksplit=8,splitk=4,unroll=1,join=cluster" },
+	};
+	enum { SMALL = 20 << 10 };
+	static const unsigned capabilities[] = { 90, 100, 120 };
+	(void)state;
+	for (size_t i = 0; i < 12 * sizeof cases / sizeof *cases; i++) {
+		const struct tcb_problem p = problem_of(op_at(i % 3), cases[i / 12].shape.m, cases[i / 12].shape.n);
+		const int blocks = i / 3 % 2 + 1, lead = i / 6 % 2;
+		const unsigned capability = capabilities[strstr(cases[i / 12].geometry, "splitk=16") ? i % 2 : i % 3];
+		struct tcb_target target = gpu_target(capability, 2);
+		char text[300];
+		if (i % 3 == 0 && lead)
+			continue;
+		snprintf(text, sizeof text, "%s," PIECES "%s,blocks=%d,occ=%d", cases[i / 12].geometry,
+			 i % 3 == 0 ? ""
+			 : lead     ? ",lead=1"
+				    : ",lead=0",
+			 blocks, blocks);
+		const struct tcb_geometry g = gpu_geometry(text);
+		gpu_check_rule(&p, capability, &g, 1, NULL);
+		gpu_check_emitted(&p, &target, &g);
+		gpu_check_run(&p, &target, &g, i, NULL);
+		/* A ring that has room for little more than a row. */
+		target.cuda.shared_optin_bytes = SMALL;
+		gpu_check_run(&p, &target, &g, i, NULL);
+	}
+}
+
+/* Rows whose blocks have as many columns each, where whole passes would leave the last one none. */
+static void even_slices_are_right(void **state)
+{
+	static const struct {
+		struct tcb_shape shape;
+		const char *geometry;
+	} cases[] = {
+		{ { 3, 2308, 0 }, "macro=4x4096x1,midi=1x512x1,micro=1x4x1,vec=16,warps=4,ksplit=4,splitk=8" },
+		{ { 5, 2310, 0 }, "macro=8x4096x1,midi=2x512x1,micro=1x2x1,vec=8,warps=8,ksplit=4,splitk=8" },
+		{ { 1, 4500, 0 }, "macro=1x8192x1,midi=1x512x1,micro=1x4x1,vec=16,warps=4,ksplit=4,splitk=16" },
+	};
+	static const char *const ways[] = { "copy=ldg,xin=regs,join=cluster",    "copy=ldg,xin=l2,join=launch",
+					    "copy=bulk,xin=shared,join=cluster", "copy=async,xin=regs,join=cluster",
+					    "copy=ldg,xin=regs,join=launch",     "copy=ldg,xin=l2,join=whole" };
+	enum { WAYS = sizeof ways / sizeof *ways, OPS_HERE = 3 };
+	const struct tcb_target target = gpu_target(90, 2);
+	(void)state;
+	for (size_t i = 0; i < OPS_HERE * WAYS * sizeof cases / sizeof *cases; i++) {
+		const size_t which = i / OPS_HERE / WAYS;
+		const char *way = ways[i / OPS_HERE % WAYS];
+		const struct tcb_problem p =
+			problem_of(op_at(i % OPS_HERE), cases[which].shape.m, cases[which].shape.n);
+		char text[300];
+		if (strstr(way, "bulk") && which == 1)
+			continue;
+		snprintf(text, sizeof text, "%s,%s%s,isa=fma,unroll=1,stages=1,stream=1,blocks=0,pdl=1,occ=1",
+			 cases[which].geometry, way, i % OPS_HERE ? ",lead=0" : "");
+		const struct tcb_geometry g = gpu_geometry(text);
+		gpu_check_rule(&p, 90, &g, 1, NULL);
+		gpu_check_emitted(&p, &target, &g);
+		gpu_check_run(&p, &target, &g, i, NULL);
+	}
+}
+
+/* The word add: rows of two arrays, their sums beside the results; vectors that rows begin at, and others. */
+static void norms_of_sums_are_right(void **state)
+{
+	static const size_t columns[] = { 129, 514, 1283, 4097 };
+	const size_t count = gpu_sample_size(48);
+	struct gpu_tally tally = { 0 };
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 22);
+	for (size_t i = 0; i < count; i++) {
+		struct tcb_shape shape = odd_shapes[i / 4 % ODD_SHAPES];
+		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
+		if (i % 4 > 1)
+			shape = (struct tcb_shape){ 5, columns[i / 4 % 4], 0, { 0 } };
+		shape.words.add = 1;
+		const struct tcb_problem p = gpu_problem(op_at(1 + i % 2), TCB_CONTRACT_F32, shape);
+		const struct tcb_geometry g = draw_vec(&p, &target, i % 4 > 1 ? 16 : 0, &rng);
+		gpu_check_emitted(&p, &target, &g);
+		gpu_check_run(&p, &target, &g, i, &tally);
+		gpu_check_default(&p, target.cuda.capability);
+	}
+	gpu_tally_print(&tally);
+	const struct tcb_problem p =
+		gpu_problem(op_at(1), TCB_CONTRACT_F32, (struct tcb_shape){ 512, 4096, 0, { .add = 1 } });
+	const struct tcb_target target = gpu_target(90, 0);
+	struct tcb_geometry g;
+	tcb_op_standard(&p, &target, &g);
+	g.knob[TCB_KNOB_COPY] = TCB_COPY_BULK;
+	gpu_check_rule(&p, 90, &g, 1, "with the word add");
+}
+
 /* What is put into some of the elements. */
 enum special {
 	ONE_NAN,
@@ -318,6 +432,8 @@ static void reductions_have_the_right_bits(void **state)
 #define RING ROW "midi=1x2048x1,warps=4,ksplit=4,unroll=1,copy=bulk,xin=regs,stages=2,blocks=1,splitk=1,join=none"
 #define KEPT ROW "midi=1x2048x1,warps=4,ksplit=4,unroll=1,copy=bulk,xin=shared,stages=2,blocks=1,splitk=1,join=none"
 #define CLUSTER ROW "midi=1x1024x1,warps=2,ksplit=2,unroll=1,copy=ldg,xin=regs,stages=1,blocks=0,splitk=2,join=cluster"
+#define SHARES \
+	ROW "midi=1x1024x1,warps=2,ksplit=2,unroll=1,copy=bulk,xin=shared,stages=1,blocks=1,splitk=2,join=cluster"
 #define LAUNCHES ROW "midi=1x1024x1,warps=2,ksplit=2,unroll=1,copy=ldg,xin=l2,stages=1,blocks=0,splitk=2,join=launch"
 #define MATRIX "macro=8x2048x1,isa=fma,vec=16,micro=1x4x1,pdl=0,occ=1,midi=1x512x1,warps=2,unroll=2,stages=1,blocks=0,"
 
@@ -339,6 +455,17 @@ static void mutants_are_caught(void **state)
 		{ "nothing, ring", "softmax", RING, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
 		{ "nothing, kept ring", "softmax", KEPT, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
 		{ "nothing, cluster", "softmax", CLUSTER, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "nothing, shares", "softmax", SHARES, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
+		{ "no wait for a piece", "softmax", SHARES, { REMOVE, TCB_PTX_OP_MBARRIER_TRY_WAIT, 0 } },
+		{ "no wait for the last piece", "softmax", SHARES, { REMOVE, TCB_PTX_OP_MBARRIER_TRY_WAIT, 1 } },
+		{ "a piece's parity that stays", "softmax", SHARES, { REMOVE, TCB_PTX_OP_XOR, 2 } },
+		{ "one set of parts of a cluster", "softmax", SHARES, { REMOVE, TCB_PTX_OP_XOR, 3 } },
+		{ "no barrier before a piece's slot is filled",
+		  "softmax",
+		  SHARES,
+		  { REMOVE, TCB_PTX_OP_BAR_WARP_SYNC, 1 } },
+		{ "results past the share's end", "softmax", SHARES, { UNGUARD, TCB_PTX_OP_ST, 2 } },
+		{ "no wait for a cluster's parts", "softmax", SHARES, { REMOVE, TCB_PTX_OP_BARRIER_CLUSTER_WAIT, 1 } },
 		{ "nothing, launches", "softmax", LAUNCHES, { NOTHING, TCB_PTX_OP_BAR_SYNC, 0 } },
 		{ "no barrier before parts are joined", "softmax", BLOCK, { REMOVE, TCB_PTX_OP_BAR_SYNC, 0 } },
 		{ "results past the row's end", "softmax", BLOCK, { UNGUARD, TCB_PTX_OP_ST, 3 } },
@@ -388,6 +515,9 @@ int main(void)
 		cmocka_unit_test(shifted_rows_are_right),
 		cmocka_unit_test(short_shifted_rows_are_right),
 		cmocka_unit_test(shifted_rows_ahead_are_right),
+		cmocka_unit_test(rows_in_pieces_are_right),
+		cmocka_unit_test(even_slices_are_right),
+		cmocka_unit_test(norms_of_sums_are_right),
 		cmocka_unit_test(extreme_values),
 		cmocka_unit_test(reductions_have_the_right_bits),
 		cmocka_unit_test(mutants_are_caught),

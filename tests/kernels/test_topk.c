@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * topk against a sort, on every CPU variant: scores that rise, fall, are all equal, zeros of
- * both signs, infinities and NaNs; fewer scores than are asked for; parts of rows; what it
- * refuses.
+ * both signs, infinities and NaNs; fewer scores than are asked for; parts of rows; GPU kernels
+ * drawn from the whole product in the emulator, right and without findings; what it refuses.
  */
-#include "cmocka_all.h"
+#include "gpu_bench.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -134,6 +134,71 @@ static void the_best_are_those_of_a_sort(void **state)
 		}
 }
 
+/* P's rows, each of its kind, by G's kernel. */
+static void check_on_gpu(const struct tcb_problem *p, const struct tcb_target *gpu, const struct tcb_geometry *g,
+			 struct gpu_tally *tally)
+{
+	struct gpu_bench b;
+	gpu_check_emitted(p, gpu, g);
+	gpu_bench_open(&b, p, 1);
+	for (size_t r = 0; r < p->shape.m; r++)
+		fill_row(r, p->shape.n, (float *)b.data[TOPK_X] + r * p->shape.n);
+	gpu_bench_refer(&b);
+	gpu_bench_check(&b, gpu, g, 1, tally);
+	gpu_bench_close(&b);
+}
+
+/* Rows in one slice and in many, more threads than scores, fewer than K, all defaults. */
+static void gpu_kernels_are_right(void **state)
+{
+	static const struct tcb_shape shapes[] = { { ROWS, 1, 1, { 0 } },     { ROWS, 37, 5, { 0 } },
+						   { ROWS, 130, 40, { 0 } },  { ROWS, 129, 200, { 0 } },
+						   { ROWS, 1000, 7, { 0 } },  { ROWS, 2600, 64, { 0 } },
+						   { ROWS, 700, 300, { 0 } }, { ROWS, 1500, 512, { 0 } } };
+	enum { SHAPES = sizeof shapes / sizeof *shapes };
+	const struct tcb_op *op = tcb_op_find("topk");
+	struct gpu_tally tally = { 0 };
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 41);
+	for (size_t i = 0; i < gpu_sample_size(4 * SHAPES); i++) {
+		const struct tcb_problem p = gpu_problem(op, TCB_CONTRACT_F32, shapes[i % SHAPES]);
+		const struct tcb_target gpu = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 0);
+		struct tcb_geometry geometry;
+		tcb_op_standard(&p, &gpu, &geometry);
+		if (i >= SHAPES)
+			geometry = gpu_geometry_drawn(&p, &gpu, &rng);
+		check_on_gpu(&p, &gpu, &geometry, &tally);
+	}
+	gpu_tally_print(&tally);
+}
+
+/* Defaults of the shapes that people have, and rules that say what they are about. */
+static void gpu_geometries(void **state)
+{
+	static const struct tcb_shape shapes[] = { { 1, 151936, 40, { 0 } },
+						   { 64, 128256, 40, { 0 } },
+						   { 1, 262144, 256, { 0 } },
+						   { 1, 50257, 50, { 0 } },
+						   { 4096, 128, 8, { 0 } } };
+	const struct tcb_op *op = tcb_op_find("topk");
+	struct tcb_geometry g;
+	(void)state;
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		const struct tcb_problem p = gpu_problem(op, TCB_CONTRACT_F32, shapes[i]);
+		for (size_t c = 0; c < GPU_CAPABILITIES; c++)
+			gpu_check_default(&p, gpu_capabilities[c]);
+	}
+	const struct tcb_problem odd = gpu_problem(op, TCB_CONTRACT_F32, shapes[3]);
+	const struct tcb_problem many = gpu_problem(op, TCB_CONTRACT_F32, (struct tcb_shape){ 1, 4096, 513, { 0 } });
+	const struct tcb_target gpu = gpu_target(90, 0);
+	tcb_op_standard(&odd, &gpu, &g);
+	g.knob[TCB_KNOB_VEC] = 16;
+	gpu_check_rule(&odd, 90, &g, 1, "multiples of vec");
+	tcb_op_standard(&many, &gpu, &g);
+	gpu_check_rule(&many, 90, &g, 1, "512 largest");
+}
+
 static void refusals_say_why(void **state)
 {
 	const struct tcb_op *op = tcb_op_find("topk");
@@ -152,6 +217,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_best_are_those_of_a_sort),
+		cmocka_unit_test(gpu_kernels_are_right),
+		cmocka_unit_test(gpu_geometries),
 		cmocka_unit_test(refusals_say_why),
 	};
 	static struct tcb_device device;

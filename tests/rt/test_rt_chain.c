@@ -205,6 +205,7 @@ static int run_with_pool(struct tcbrt_pool *pool)
 {
 	struct layer *l = room(sizeof(*l));
 	float expected[N];
+	double seconds[CALLS] = { 0 };
 	struct tcbrt_chain *chain;
 	void *workspace;
 	int is_right;
@@ -213,8 +214,12 @@ static int run_with_pool(struct tcbrt_pool *pool)
 	layer_init(l);
 	chain = chain_of(l->calls, CALLS, &workspace);
 	for (int round = 0; round < ROUNDS; round++)
-		assert_int_equal(tcbrt_chain_execute(chain, workspace, pool), TCBRT_OK);
+		assert_int_equal(round % 3 == 1 ? tcbrt_chain_profile(chain, AT(workspace), pool, NULL, seconds)
+						: tcbrt_chain_execute(chain, workspace, pool),
+				 TCBRT_OK);
 	is_right = memcmp(l->x, expected, sizeof(expected)) == 0;
+	for (size_t i = 0; i < CALLS; i++)
+		is_right &= seconds[i] > 0 && seconds[i] < SECONDS;
 	tcbrt_chain_destroy(chain);
 	free(workspace);
 	free(l);

@@ -13,9 +13,10 @@
 #include "cli/core/cli.h"
 #include "cli/core/emit.h"
 #include "cli/tune/default_cells.h"
+#include "cli/tune/default_features.h"
 #include "cli/tune/default_fill.h"
 
-enum format { FORMAT_TEXT, FORMAT_TABLE };
+enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_FEATURES };
 
 struct defaults_args {
 	const struct tcb_registry *ops;
@@ -44,8 +45,9 @@ static const struct cli_option options[] = {
 	  "parts into which the shapes are dealt; each part is judged by a rule that is made of the others",
 	  .fallback = "0", .note = "as many as shapes" },
 	{ "format", "FORMAT", CLI_WORD, offsetof(struct defaults_args, format),
-	  "text: rules and what they lose; table: the C source of one architecture's rules", .words = "text|table",
-	  .fallback = "text" },
+	  "text: rules and what they lose; table: the C source of one architecture's rules; features: what "
+	  "scripts/train-defaults.py learns from, a line for each geometry that was measured",
+	  .words = "text|table|features", .fallback = "text" },
 	{ "out", "FILE", CLI_TEXT, offsetof(struct defaults_args, out), "where it goes", .note = "stdout" },
 	{ "fill", NULL, CLI_FLAG, offsetof(struct defaults_args, fill),
 	  "measure what is missing: the geometries of all rules, and the best three of each shape, at the other "
@@ -500,6 +502,8 @@ static enum tcb_status read_all(struct cli_default_groups *groups, const struct 
 		TCB_TRY(cli_defaults_add(args->ops, groups, args->files.items[i], 0, err));
 	for (size_t i = 0; i < args->judges.count; i++)
 		TCB_TRY(cli_defaults_add(args->ops, groups, args->judges.items[i], 1, err));
+	if (args->format == FORMAT_FEATURES)
+		return TCB_OK;
 	TCB_TRY(cli_defaults_fill(groups, args->op, args->arch, args->least, err));
 	if (groups->count == 0)
 		return tcb_fail(err, TCB_E_NOT_FOUND,
@@ -567,6 +571,17 @@ static enum tcb_status judge_and_print(const struct cli_default_groups *groups, 
 	return status;
 }
 
+static enum tcb_status print_features(struct cli_default_groups *groups, const struct defaults_args *args,
+				      struct tcb_error *err)
+{
+	struct tcb_str out = { 0 };
+	const enum tcb_status status = cli_default_features(groups, args->op, args->arch, &out, err);
+	if (status == TCB_OK)
+		return cli_emit_text_to(args->out, &out, err);
+	tcb_str_fini(&out);
+	return status;
+}
+
 static enum tcb_status run_defaults(const void *arguments, struct tcb_error *err)
 {
 	const struct defaults_args *args = arguments;
@@ -576,7 +591,8 @@ static enum tcb_status run_defaults(const void *arguments, struct tcb_error *err
 		TCB_TRY(cli_find_op(args->ops, args->op, &op, err));
 	enum tcb_status status = read_all(&groups, args, err);
 	if (status == TCB_OK)
-		status = judge_and_print(&groups, args, err);
+		status = args->format == FORMAT_FEATURES ? print_features(&groups, args, err)
+							 : judge_and_print(&groups, args, err);
 	cli_defaults_fini(&groups);
 	return status;
 }

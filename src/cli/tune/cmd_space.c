@@ -9,13 +9,14 @@
 #include "cli/core/cli.h"
 #include "cli/core/emit.h"
 #include "cli/core/setup.h"
+#include "cli/tune/default_features.h"
 #include "kernels/space.h"
 
 struct space_args {
 	const struct tcb_registry *ops;
 	const char *op, *device, *shape, *contract, *explain;
 	uint64_t threads;
-	int count, any_size, json;
+	int count, features, any_size, json;
 };
 
 static const struct cli_option options[] = {
@@ -26,6 +27,8 @@ static const struct cli_option options[] = {
 	  .note = "the op's first default shape" },
 	CLI_OPTION_CONTRACT(struct space_args),
 	{ "count", NULL, CLI_FLAG, offsetof(struct space_args, count), "print the number of legal geometries only" },
+	{ "features", NULL, CLI_FLAG, offsetof(struct space_args, features),
+	  "print a line of numbers for each, as 'tcbtune defaults --format features' does of trials" },
 	{ "explain", "GEOMETRY", CLI_TEXT, offsetof(struct space_args, explain),
 	  "say whether this geometry is legal, and else which constraint forbids it" },
 	{ "any-size", NULL, CLI_FLAG, offsetof(struct space_args, any_size),
@@ -136,6 +139,18 @@ static enum tcb_status list_text(const struct tcb_space *space, int count_only, 
 	return cli_emit_text(&out, err);
 }
 
+static enum tcb_status list_features(const struct tcb_space *space, const struct tcb_problem *problem,
+				     const struct tcb_device *device, struct tcb_error *err)
+{
+	static const double not_measured[TCB_STATE_COUNT] = { 0 };
+	struct tcb_str out = { 0 };
+
+	cli_features_head(&out);
+	for (size_t i = 0; i < space->count; i++)
+		cli_features_add(problem, device, &space->geometries[i], not_measured, 0, &out);
+	return cli_emit_text(&out, err);
+}
+
 static enum tcb_status list_json(const struct tcb_space *space, int count_only, json_t *root, int failed,
 				 struct tcb_error *err)
 {
@@ -189,6 +204,8 @@ static enum tcb_status run_space(const void *arguments, struct tcb_error *err)
 	if (args->json) {
 		root = problem_json(&problem, &place.device, &failed);
 		status = list_json(space, args->count, root, failed, err);
+	} else if (args->features) {
+		status = list_features(space, &problem, &place.device, err);
 	} else {
 		status = list_text(space, args->count, err);
 	}

@@ -191,7 +191,7 @@ static double faster(double a, double b)
 	return a > 0 && b > 0 ? fmin(a, b) : fmax(a, b);
 }
 
-static void tidy_row(struct cli_shape_row *row)
+void cli_shape_row_tidy(struct cli_shape_row *row)
 {
 	size_t kept = 0;
 	if (row->count)
@@ -503,7 +503,7 @@ static size_t keep_rows(struct cli_default_group *group, size_t least)
 {
 	size_t kept = 0, shapes = 0;
 	for (size_t i = 0; i < group->row_count; i++) {
-		tidy_row(&group->rows[i]);
+		cli_shape_row_tidy(&group->rows[i]);
 		if (measured_count(&group->rows[i]) >= least && kept < TCB_RULE_SHAPES_MAX)
 			group->rows[kept++] = group->rows[i];
 		else

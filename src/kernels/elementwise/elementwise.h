@@ -9,6 +9,7 @@
  *   silu      x / (1 + exp(-x))
  *   add mul   x + b, x b
  *   silu_mul  silu(x) b: what a gated feed-forward has between its products;  gelu_mul  gelu(x) b
+ *   sigmoid_mul   b / (1 + exp(-x)): a gate behind attention;  softplus_mul   log(1 + exp(x)) b: a decay
  *
  * A NaN makes a NaN, and so does -inf in gelu and silu, as the formulas have it.  Zeros have the formulas' signs.
  * relu, add and mul are rounded once, to the operands' type: class EXACT.  The others are done in f32 and rounded to
@@ -35,18 +36,22 @@ enum elementwise_kind {
 	ELEMENTWISE_ADD,
 	ELEMENTWISE_MUL,
 	ELEMENTWISE_SILU_MUL,
-	ELEMENTWISE_GELU_MUL
+	ELEMENTWISE_GELU_MUL,
+	ELEMENTWISE_SIGMOID_MUL,
+	ELEMENTWISE_SOFTPLUS_MUL
 };
 
 /* X(function, KIND, CLASS, type, TYPE, ...): the ops. */
-#define ELEMENTWISE_OF(X, type, TYPE, ...)                     \
-	X(relu, RELU, EXACT, type, TYPE, __VA_ARGS__)          \
-	X(gelu, GELU, APPROX, type, TYPE, __VA_ARGS__)         \
-	X(silu, SILU, APPROX, type, TYPE, __VA_ARGS__)         \
-	X(add, ADD, EXACT, type, TYPE, __VA_ARGS__)            \
-	X(mul, MUL, EXACT, type, TYPE, __VA_ARGS__)            \
-	X(silu_mul, SILU_MUL, APPROX, type, TYPE, __VA_ARGS__) \
-	X(gelu_mul, GELU_MUL, APPROX, type, TYPE, __VA_ARGS__)
+#define ELEMENTWISE_OF(X, type, TYPE, ...)                           \
+	X(relu, RELU, EXACT, type, TYPE, __VA_ARGS__)                \
+	X(gelu, GELU, APPROX, type, TYPE, __VA_ARGS__)               \
+	X(silu, SILU, APPROX, type, TYPE, __VA_ARGS__)               \
+	X(add, ADD, EXACT, type, TYPE, __VA_ARGS__)                  \
+	X(mul, MUL, EXACT, type, TYPE, __VA_ARGS__)                  \
+	X(silu_mul, SILU_MUL, APPROX, type, TYPE, __VA_ARGS__)       \
+	X(gelu_mul, GELU_MUL, APPROX, type, TYPE, __VA_ARGS__)       \
+	X(sigmoid_mul, SIGMOID_MUL, APPROX, type, TYPE, __VA_ARGS__) \
+	X(softplus_mul, SOFTPLUS_MUL, APPROX, type, TYPE, __VA_ARGS__)
 #define ELEMENTWISE_LIST(X, ...) ELEMENTWISE_OF(X, f32, F32, __VA_ARGS__) ELEMENTWISE_OF(X, f16, F16, __VA_ARGS__)
 
 /* What tells the ops apart (op->member), beside op->type. */
@@ -68,7 +73,7 @@ static inline int elementwise_is_exact(enum elementwise_kind kind)
 /* Is there a second product, with b? */
 static inline int elementwise_is_gated(enum elementwise_kind kind)
 {
-	return kind == ELEMENTWISE_SILU_MUL || kind == ELEMENTWISE_GELU_MUL;
+	return kind >= ELEMENTWISE_SILU_MUL;
 }
 /* Is z gelu's? */
 static inline int elementwise_is_gelu(enum elementwise_kind kind)
@@ -79,6 +84,10 @@ static inline int elementwise_is_gelu(enum elementwise_kind kind)
 /* z of gelu is x (Z1 + Z3 x^2): 2 sqrt(2 / pi), and that times 0.044715 */
 #define ELEMENTWISE_Z1 1.5957691216057307
 #define ELEMENTWISE_Z3 (ELEMENTWISE_Z1 * 0.044715)
+
+/* softplus is max(x, 0) + log(1 + t) with t = exp(-|x|), and log(1 + t) = 2 atanh(s), s = t / (2 + t), a third at most:
+ * 2 s (1 + s^2 / 3 + s^4 / 5 + ...), of which what is left out is 2^-29 of it. */
+enum { ELEMENTWISE_ATANH_LAST = 15 };
 
 /* elementwise_ops.c */
 #define ELEMENTWISE_DECLARE(f, KIND, CLASS, type, ...)                                               \

@@ -13,8 +13,9 @@
 enum { STREAM_ALIGN = 64 };
 
 /* exp of -|z|, within 1 ulp and 2^-28.4 |z| (softmax.h); a product, a sum and a quotient, half an ulp each, and what
- * these make of each other.  gelu's z has four roundings and its constants'. */
+ * these make of each other; softplus has some more.  gelu's z has four roundings and its constants'. */
 #define LOGISTIC_ULPS 2.6
+#define SOFTPLUS_ULPS 4.5
 #define GATE_ULPS 0.5
 #define SILU_CHAIN 0.05
 #define GELU_CHAIN 5.1
@@ -64,7 +65,8 @@ static enum tcb_status elementwise_plan(const struct tcb_problem *problem, const
 	out->threads = (unsigned)geometry->knob[TCB_KNOB_THREADS];
 	if (!elementwise_is_exact(kind)) {
 		out->chain = elementwise_is_gelu(kind) ? GELU_CHAIN : SILU_CHAIN;
-		out->ulps = LOGISTIC_ULPS + (elementwise_is_gated(kind) ? GATE_ULPS : 0);
+		out->ulps = (kind == ELEMENTWISE_SOFTPLUS_MUL ? SOFTPLUS_ULPS : LOGISTIC_ULPS) +
+			    (elementwise_is_gated(kind) ? GATE_ULPS : 0);
 	}
 	return TCB_OK;
 }

@@ -15,6 +15,7 @@
  * and its constant's, gelu's four and its constants'.
  */
 #define LOGISTIC_ULPS 4.1
+#define SOFTPLUS_ULPS 7 /* some roundings more */
 #define GATE_ULPS 0.5
 #define SILU_CHAIN 1.3
 #define GELU_CHAIN 5.1
@@ -42,6 +43,21 @@ static kit_op logistic(struct writer *w, kit_op x)
 	return f_mul(b, x, f_reciprocal_near(b, f_add(b, power, F(1))));
 }
 
+static kit_op sigmoid(struct tcb_ptx_build *b, kit_op x)
+{
+	return f_reciprocal_near(b, f_add(b, f_power2(b, f_mul(b, x, F((float)-LOG2_E))), F(1)));
+}
+
+static kit_op softplus(struct tcb_ptx_build *b, kit_op x)
+{
+	const kit_op t = f_power2(b, f_mul(b, f_abs(b, x), F((float)-LOG2_E)));
+	const kit_op s = f_mul(b, t, f_reciprocal_near(b, f_add(b, t, F(2)))), square = f_mul(b, s, s);
+	kit_op sum = F(2.0f / ELEMENTWISE_ATANH_LAST);
+	for (int i = ELEMENTWISE_ATANH_LAST - 2; i > 0; i -= 2)
+		sum = f_fma(b, sum, square, F(2.0f / (float)i));
+	return f_fma(b, s, sum, f_max(b, x, F(0)));
+}
+
 static kit_op relu(struct writer *w, kit_op x)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
@@ -64,6 +80,10 @@ static kit_op one_result(struct writer *w, kit_op x, kit_op other)
 	case ELEMENTWISE_SILU_MUL:
 	case ELEMENTWISE_GELU_MUL:
 		return f_mul(b, logistic(w, x), other);
+	case ELEMENTWISE_SIGMOID_MUL:
+		return f_mul(b, sigmoid(b, x), other);
+	case ELEMENTWISE_SOFTPLUS_MUL:
+		return f_mul(b, softplus(b, x), other);
 	default:
 		return logistic(w, x);
 	}
@@ -207,7 +227,8 @@ static enum tcb_status elementwise_emit(const struct tcb_problem *problem, const
 	if (!elementwise_is_exact(g.kind)) {
 		out->class = TCB_CLASS_APPROX;
 		out->chain = elementwise_is_gelu(g.kind) ? GELU_CHAIN : SILU_CHAIN;
-		out->ulps = LOGISTIC_ULPS + (elementwise_is_gated(g.kind) ? GATE_ULPS : 0);
+		out->ulps = (g.kind == ELEMENTWISE_SOFTPLUS_MUL ? SOFTPLUS_ULPS : LOGISTIC_ULPS) +
+			    (elementwise_is_gated(g.kind) ? GATE_ULPS : 0);
 	}
 	return tcb_kit_close(&w.kit, err);
 }

@@ -85,14 +85,27 @@ struct element {
 	double y, magnitude, extra;
 };
 
-/* x or x b of silu and gelu.  f32's last rounding is in the plan's ulps. */
-static struct element judge_logistic(enum elementwise_kind kind, enum tcb_type type, double x, double b)
+/* Without b. */
+static struct element judge_factor(enum elementwise_kind kind, double x)
 {
 	const double z = elementwise_is_gelu(kind) ? x * (ELEMENTWISE_Z1 + ELEMENTWISE_Z3 * x * x) : x;
-	struct element e = { .y = x / (1 + exp(-z)) };
-	double end = type == TCB_TYPE_F16 ? F16_END : FLT_MAX * (1 + 0x1p-25);
+	struct element e = { .y = (kind == ELEMENTWISE_SIGMOID_MUL ? 1 : x) / (1 + exp(-z)) };
 	e.magnitude = fabs(e.y * z) / (1 + exp(z));
+	if (kind == ELEMENTWISE_SOFTPLUS_MUL) {
+		e.y = (x < 0 ? 0 : x) + log1p(exp(-fabs(x)));
+		e.magnitude = fabs(x) / (1 + exp(fabs(x)));
+	}
+	if (isinf(x))
+		e.magnitude = 0;
 	e.extra = z < LOWEST ? LOST : F32_LEAST;
+	return e;
+}
+
+/* Of those that are not exact.  f32's last rounding is in the plan's ulps. */
+static struct element judge(enum elementwise_kind kind, enum tcb_type type, double x, double b)
+{
+	struct element e = judge_factor(kind, x);
+	double end = type == TCB_TYPE_F16 ? F16_END : FLT_MAX * (1 + 0x1p-25);
 	if (elementwise_is_gated(kind)) {
 		e.y *= b;
 		e.magnitude *= fabs(b);
@@ -139,7 +152,7 @@ static void refer_piece(const struct job *job, size_t at, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct element e = { .y = (double)x[i] };
 		if (!elementwise_is_exact(kind))
-			e = judge_logistic(kind, type, (double)x[i], (double)b[i]);
+			e = judge(kind, type, (double)x[i], (double)b[i]);
 		job->out->y[at + i] = e.y;
 		job->out->magnitude[at + i] = e.magnitude;
 		job->out->extra[at + i] = e.extra;
@@ -167,8 +180,9 @@ static void reference(const struct tcb_problem *problem, void *const operand[], 
 static double flops(const struct tcb_problem *problem)
 {
 	static const double each[] = {
-		[ELEMENTWISE_RELU] = 1, [ELEMENTWISE_GELU] = 7,     [ELEMENTWISE_SILU] = 3,    [ELEMENTWISE_ADD] = 1,
-		[ELEMENTWISE_MUL] = 1,  [ELEMENTWISE_SILU_MUL] = 4, [ELEMENTWISE_GELU_MUL] = 8
+		[ELEMENTWISE_RELU] = 1,     [ELEMENTWISE_GELU] = 7,        [ELEMENTWISE_SILU] = 3,
+		[ELEMENTWISE_ADD] = 1,      [ELEMENTWISE_MUL] = 1,         [ELEMENTWISE_SILU_MUL] = 4,
+		[ELEMENTWISE_GELU_MUL] = 8, [ELEMENTWISE_SIGMOID_MUL] = 4, [ELEMENTWISE_SOFTPLUS_MUL] = 22
 	};
 	return each[elementwise_kind(problem)] * (double)count_of(problem);
 }
@@ -190,6 +204,8 @@ static const struct tcb_shape default_shapes[] = { { 4096, 4096, 0 } };
 #define SUMMARY_mul "x * b"
 #define SUMMARY_silu_mul "silu(x) * b"
 #define SUMMARY_gelu_mul "gelu(x) * b, in its tanh form,"
+#define SUMMARY_sigmoid_mul "b / (1 + exp(-x))"
+#define SUMMARY_softplus_mul "log(1 + exp(x)) * b"
 
 #define ELEMENTWISE_OP(f, KIND, CLASS, type_, TYPE, ...)                                              \
 	static const struct elementwise_op f##_##type_ = { ELEMENTWISE_##KIND };                      \

@@ -16,6 +16,7 @@
  * a unit of f16, 2^-11, beside what the reference allows it, or for sums and products alone a whole one.
  */
 #define LOGISTIC_ULPS 6.6
+#define SOFTPLUS_ULPS 16 /* seven terms of a sum, each with a product */
 #define SUM_ULPS 1
 #define GATE_ULPS 1
 #define SILU_CHAIN 4.1
@@ -66,12 +67,38 @@ static void write_relu(struct writer *w)
 			     v, v, v, v, v, v, v, v, v, v);
 }
 
-/* x / (1 + exp(-z)) */
+/* log(1 + exp(x)): elementwise.h */
+static void write_softplus(struct writer *w)
+{
+	const char *v = w->values;
+
+	tcb_wgsl_add(&w->w,
+		     "\n"
+		     "fn softplus(x: %s) -> %s {\n"
+		     "let t = exp(-min(abs(x), %s(87.3)));\n"
+		     "let s = t / (%s(2.0) + t);\n"
+		     "var sum = %s(%.9g);\n",
+		     v, v, v, v, v, 2.0 / ELEMENTWISE_ATANH_LAST);
+	for (int i = ELEMENTWISE_ATANH_LAST - 2; i > 0; i -= 2)
+		tcb_wgsl_add(&w->w, "sum = sum * (s * s) + %s(%.9g);\n", v, 2.0 / i);
+	tcb_wgsl_add(&w->w, "return max(x, %s(0.0)) + s * sum;\n}\n", v);
+}
+
+/* x / (1 + exp(-z)), and sigmoid's 1 / (1 + exp(-x)) */
 static void write_logistic(struct writer *w)
 {
 	const char *v = w->values;
 
-	if (elementwise_is_gelu(w->g->kind))
+	if (w->g->kind == ELEMENTWISE_SOFTPLUS_MUL)
+		write_softplus(w);
+	else if (w->g->kind == ELEMENTWISE_SIGMOID_MUL)
+		tcb_wgsl_add(&w->w,
+			     "\n"
+			     "fn sigmoid(x: %s) -> %s {\n"
+			     "return %s(1.0) / (%s(1.0) + exp(-clamp(x, %s(-87.3), %s(87.3)))); // exp is below 2^126\n"
+			     "}\n",
+			     v, v, v, v, v, v);
+	else if (elementwise_is_gelu(w->g->kind))
 		tcb_wgsl_add(&w->w,
 			     "\n"
 			     "fn gelu(x: %s) -> %s {\n"
@@ -101,6 +128,10 @@ static const char *expression(enum elementwise_kind kind)
 		return "silu(x) * b";
 	case ELEMENTWISE_GELU_MUL:
 		return "gelu(x) * b";
+	case ELEMENTWISE_SIGMOID_MUL:
+		return "sigmoid(x) * b";
+	case ELEMENTWISE_SOFTPLUS_MUL:
+		return "softplus(x) * b";
 	case ELEMENTWISE_GELU:
 		return "gelu(x)";
 	default:
@@ -220,7 +251,8 @@ static void set_bound(const struct elementwise_wgsl *g, struct tcb_kernel *out)
 		return;
 	}
 	out->chain = elementwise_is_gelu(g->kind) ? GELU_CHAIN : SILU_CHAIN;
-	out->ulps = LOGISTIC_ULPS + (elementwise_is_gated(g->kind) ? GATE_ULPS : 0) + (is_half ? HALF_UNIT_ULPS : 0);
+	out->ulps = (g->kind == ELEMENTWISE_SOFTPLUS_MUL ? SOFTPLUS_ULPS : LOGISTIC_ULPS) +
+		    (elementwise_is_gated(g->kind) ? GATE_ULPS : 0) + (is_half ? HALF_UNIT_ULPS : 0);
 }
 
 static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_target *target,

@@ -137,6 +137,20 @@ void tcb_kit_copy(struct tcb_ptx_build *b, kit_op to, kit_op from, unsigned byte
 		     some ? 4 : 3, operands);
 }
 
+void tcb_kit_words(struct tcb_ptx_build *b, kit_op wide, kit_op out[2])
+{
+	for (unsigned i = 0; i < 2; i++)
+		out[i] = tcb_ptx_reg(b, "u32");
+	lb_set_to(b, tcb_ptx_vector(b, out, 2), wide);
+}
+
+kit_op tcb_kit_wide(struct tcb_ptx_build *b, kit_op low, kit_op high)
+{
+	const kit_op wide = tcb_ptx_reg(b, "u64");
+	lb_set_to(b, wide, tcb_ptx_vector(b, (const kit_op[]){ low, high }, 2));
+	return wide;
+}
+
 void tcb_kit_halves(struct tcb_ptx_build *b, kit_op word, kit_op out[2])
 {
 	for (unsigned i = 0; i < 2; i++)
@@ -210,6 +224,32 @@ kit_op tcb_kit_over_lanes(struct tcb_ptx_build *b, kit_word *op, kit_op value, u
 	for (unsigned distance = lanes / 2; distance; distance /= 2)
 		value = op(b, value, tcb_kit_butterfly(b, value, distance));
 	return value;
+}
+
+kit_op tcb_kit_largest_wide(struct tcb_ptx_build *b, kit_op value, unsigned lanes)
+{
+	for (unsigned distance = lanes / 2; distance; distance /= 2) {
+		kit_op word[2];
+		tcb_kit_words(b, value, word);
+		for (unsigned i = 0; i < 2; i++)
+			word[i] = tcb_kit_butterfly(b, word[i], distance);
+		value = l_max(b, value, tcb_kit_wide(b, word[0], word[1]));
+	}
+	return value;
+}
+
+/*
+ * 2^p, p = t log2(e) rounded, and what p lost, c = t - p ln(2), as 2^p + c 2^p.  Where p is infinite c is not a number
+ * or infinite, and has no part in a power that is 0.
+ */
+kit_op tcb_kit_exp(struct tcb_ptx_build *b, kit_op t)
+{
+	const float ln2_high = 0x1.62e43p-1f, ln2_low = -0x1.05c61p-29f; /* of ln 2, together to 2^-50 */
+	const kit_op p = f_mul(b, t, F(0x1.715476p0f));
+	const kit_op power = f_power2(b, p);
+	kit_op c = f_fma(b, p, F(-ln2_high), t);
+	c = f_fma(b, p, F(-ln2_low), c);
+	return f_fma(b, power, f_min(b, c, F(1)), power);
 }
 
 kit_op tcb_kit_fold(struct tcb_ptx_build *b, kit_word *op, const kit_op *values, unsigned count)

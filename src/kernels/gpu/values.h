@@ -19,6 +19,12 @@
 #include "kernels/gpu/hardware.h"
 #include "kernels/gpu/vocabulary.h"
 
+/*
+ * Of tcb_kit_exp: ex2.approx.ftz.f32 is within 2 ulp over its whole range (CUDA C++ Programming Guide 13.0, table of
+ * functions: exp2f), half an ulp for the last rounding, and what the correction leaves.
+ */
+#define TCB_KIT_EXP_ULPS 2.625
+
 /* X / Y and what is left, X - whole * Y; for a constant Y the assembler multiplies. */
 struct kit_split {
 	kit_op whole, rest;
@@ -78,6 +84,9 @@ kit_op tcb_kit_entry(struct tcb_ptx_build *b, enum tcb_kit_memory memory, kit_op
  * thread; IS_SHARED: its neighbours copy from the same sectors. */
 void tcb_kit_copy(struct tcb_ptx_build *b, kit_op to, kit_op from, unsigned bytes, int is_shared, const kit_op *some);
 
+/* WIDE, of 64 bits, as its two words, the lower one first, and back. */
+void tcb_kit_words(struct tcb_ptx_build *b, kit_op wide, kit_op out[2]);
+kit_op tcb_kit_wide(struct tcb_ptx_build *b, kit_op low, kit_op high);
 /* WORD as its two halves; as the floats that these are. */
 void tcb_kit_halves(struct tcb_ptx_build *b, kit_op word, kit_op out[2]);
 void tcb_kit_floats(struct tcb_ptx_build *b, kit_op word, kit_op out[2]);
@@ -94,6 +103,11 @@ kit_op tcb_kit_pack(struct tcb_ptx_build *b, const char *type, kit_op low, kit_o
 kit_op tcb_kit_butterfly(struct tcb_ptx_build *b, kit_op value, unsigned distance);
 /* VALUE combined by OP (f_max) over groups of LANES lanes, in every lane. */
 kit_op tcb_kit_over_lanes(struct tcb_ptx_build *b, kit_word *op, kit_op value, unsigned lanes);
+/* The same of a .u64 and its maximum. */
+kit_op tcb_kit_largest_wide(struct tcb_ptx_build *b, kit_op value, unsigned lanes);
+/* exp of a T of at most 0, within TCB_KIT_EXP_ULPS ulps of it (2^-23 of the result); results below 2^-126 are 0.  NaN
+ * stays NaN. */
+kit_op tcb_kit_exp(struct tcb_ptx_build *b, kit_op t);
 /* VALUES combined by OP in up to four chains, these in a tree. */
 kit_op tcb_kit_fold(struct tcb_ptx_build *b, kit_word *op, const kit_op *values, unsigned count);
 /* SUMS = BEFORE + A * X: 16 rows by 8 columns, K of k; "f16", "bf16" or "tf32" to floats; in the order of mma.sync's

@@ -145,6 +145,7 @@ typedef kit_op kit_word3(struct tcb_ptx_build *b, kit_op x, kit_op y, kit_op z);
 	X(l_or, "or.b64")                                             \
 	X(l_xor, "xor.b64")                                           \
 	X(l_mul_wide, "mul.wide.u32")                                 \
+	X(l_max, "max.u64")                                           \
 	X(f_add, "add.rn.f32")                                        \
 	X(f_sub, "sub.rn.f32")                                        \
 	X(f_mul, "mul.rn.f32")                                        \
@@ -170,6 +171,8 @@ typedef kit_op kit_word3(struct tcb_ptx_build *b, kit_op x, kit_op y, kit_op z);
 	X(s_lt, "setp.lt.s32")                                        \
 	X(s_gt, "setp.gt.s32")                                        \
 	X(l_ne, "setp.ne.u64")                                        \
+	X(l_gt, "setp.gt.u64")                                        \
+	X(l_ge, "setp.ge.u64")                                        \
 	X(f_eq, "setp.eq.f32")                                        \
 	X(f_lt, "setp.lt.f32")                                        \
 	X(f_gt, "setp.gt.f32")                                        \

@@ -4,7 +4,7 @@
  * y[m][n] = sum over k of x[m][k] * w[n][k] with quantised weights, for
  * several tokens at once.  What they are; their CPU side is in
  * quant_matmul_cpu.c and quant_matmul_cpu_space.c, contracts f32 and q8; their
- * GPU side begins with quant_matmul_gpu.h, contracts f16 and q8.
+ * GPU side begins with quant_matmul_gpu.h, contracts f16 and q8, of rows of BF16 and F32 f32.
  */
 #include <string.h>
 
@@ -90,7 +90,7 @@ enum {
 #define OP_EXPANDED(id, format_, name_, ...) OP(id, name_, EVERYWHERE, &qmm_gpu, NULL)
 TCB_FORMAT_FIELD_LIST(OP_OF_FIELDS)
 TCB_FORMAT_EXPANDED_ROWS(OP_EXPANDED)
-#define OP_OF_FLOATS(id, format_, name_, ...) OP(id, name_, OF_FLOATS, NULL, NULL)
+#define OP_OF_FLOATS(id, format_, name_, ...) OP(id, name_, OF_FLOATS, &qmm_terms_gpu, NULL)
 TCB_FORMAT_WIDE_ROWS(OP_OF_FLOATS)
 #define OP_OF_HALVES(id, format_, name_, ...) OP(id, name_, OF_FLOATS | 1 << TCB_CONTRACT_F16, &qmm_gpu, NULL)
 TCB_FORMAT_HALVES_LIST(OP_OF_HALVES)

@@ -14,7 +14,8 @@
  *            more; where they are a sign and three bits, byte i has above the latter the
  *            signs of nibbles 4 + i and i.  Bytes: in the same order, two words a step, a byte a code above -128, or
  *            of E4M3 as it is.
- *            Values that are halves: [step of 16][lane], the four words of A's registers.
+ *            Values of 16 bits: [step of 16][lane], the four words of A's registers; of 32: [step][half][lane], the
+ *            values of two of these.
  *   high     [four words][lane], a word four steps (Q5_K) or two (Q6_K):
  *            qmm_high_at().
  * Layout g, for bytes: a lane has rows l / 4 and l / 4 + 8, values 4 (l % 4) to
@@ -57,14 +58,16 @@ static void unit_of_pieces(enum tcb_format_id format, struct qmm_unit *out)
 void qmm_unit_of(enum tcb_format_id format, struct qmm_unit *out)
 {
 	const struct tcb_format *f = tcb_format(format);
-	*out = (struct qmm_unit){ .format = format, .run = f->run_values == 16 ? 16 : 32 };
+	*out = (struct qmm_unit){ .format = format, .run = f->run_values == 16 ? 16 : 32, .terms = 1, .x_terms = 1 };
 	if (tcb_is_expanded(format)) {
 		unit_of_pieces(format, out);
 		return;
 	}
-	if (f->codes == TCB_CODES_F16) {
-		out->is_halves = 1;
-		out->code_words = STEPS * REGISTERS;
+	if (tcb_is_float(format) && f->block_values == 1) {
+		out->is_plain = 1;
+		out->terms = f->codes == TCB_CODES_F32 ? QMM_TERMS_MAX : 1;
+		out->x_terms = f->codes == TCB_CODES_F16 ? 1 : QMM_TERMS_MAX;
+		out->code_words = STEPS * REGISTERS * (unsigned)f->block_bytes / 2;
 		out->high_at = out->header_at = out->last_at = out->bytes = QMM_CHUNKS * LANES * 4 * out->code_words;
 		return;
 	}
@@ -501,19 +504,21 @@ static void unpack_unit(const struct tcb_format *f, const struct qmm_unit *unit,
 			    span->blocks, out + r * row_bytes);
 }
 
-/* --- halves --- */
+/* --- values --- */
 
-/* All halves of a unit's SPAN from STORED, or back. */
-static void move_halves(const struct qmm_unit *unit, const struct span *span, int is_pack, uint8_t *stored,
-			size_t row_bytes, uint8_t *halves)
+/* All values of a unit's SPAN from STORED, or back. */
+static void move_values(const struct qmm_unit *unit, const struct span *span, int is_pack, uint8_t *stored,
+			size_t row_bytes, uint8_t *values)
 {
+	const unsigned bytes = unit->code_words / (STEPS * REGISTERS) * 2, together = 8 / bytes; /* registers */
 	for (unsigned kk = 0; kk < QMM_UNIT_VALUES; kk++) {
 		const unsigned v = qmm_k_of(unit->run, kk), k = kk % 16;
 		for (unsigned r = 0; v < span->blocks && r < span->rows; r++) {
 			const unsigned lane = r % 8 * 4 + k % 8 / 2, reg = r / 8 + 2 * (k / 8);
-			uint8_t *row = stored + r * row_bytes + v * sizeof(uint16_t);
-			uint8_t *half = halves + ((kk / 16 * LANES + lane) * REGISTERS + reg) * 4 + k % 2 * 2;
-			memcpy(is_pack ? half : row, is_pack ? row : half, sizeof(uint16_t));
+			const unsigned piece = (kk / 16 * (REGISTERS / together) + reg / together) * LANES + lane;
+			uint8_t *row = stored + r * row_bytes + v * bytes;
+			uint8_t *value = values + piece * 16 + (reg % together * 2 + k % 2) * bytes;
+			memcpy(is_pack ? value : row, is_pack ? row : value, bytes);
 		}
 	}
 }
@@ -528,7 +533,7 @@ void qmm_fragments_pack(enum tcb_format_id format, enum tcb_layout layout, size_
 	struct rows rows;
 	uint8_t *out = packed;
 	qmm_unit_of(format, &unit);
-	if (!unit.is_pieces && !unit.is_halves)
+	if (!unit.is_pieces && !unit.is_plain)
 		map_init(&map, f, layout, &unit);
 	for (size_t group = 0; group * QMM_UNIT_ROWS < n; group++)
 		for (size_t u = 0; u < units; u++, out += unit.bytes) {
@@ -539,9 +544,9 @@ void qmm_fragments_pack(enum tcb_format_id format, enum tcb_layout layout, size_
 				qmm_pieces_pack(&unit, layout, in, row_bytes, span.rows, span.blocks, out);
 				continue;
 			}
-			if (unit.is_halves) {
+			if (unit.is_plain) {
 				memset(out, 0, unit.bytes);
-				move_halves(&unit, &span, 1, (uint8_t *)in, row_bytes, out);
+				move_values(&unit, &span, 1, (uint8_t *)in, row_bytes, out);
 				continue;
 			}
 			pack_unit(f, &unit, &map, &span, in, row_bytes, &rows, out);
@@ -558,7 +563,7 @@ void qmm_fragments_unpack(enum tcb_format_id format, enum tcb_layout layout, siz
 	struct rows rows;
 	const uint8_t *in = packed;
 	qmm_unit_of(format, &unit);
-	if (!unit.is_pieces && !unit.is_halves)
+	if (!unit.is_pieces && !unit.is_plain)
 		map_init(&map, f, layout, &unit);
 	for (size_t group = 0; group * QMM_UNIT_ROWS < n; group++)
 		for (size_t u = 0; u < units; u++, in += unit.bytes) {
@@ -569,8 +574,8 @@ void qmm_fragments_unpack(enum tcb_format_id format, enum tcb_layout layout, siz
 				qmm_pieces_unpack(&unit, layout, in, row_bytes, span.rows, span.blocks, out);
 				continue;
 			}
-			if (unit.is_halves) {
-				move_halves(&unit, &span, 0, out, row_bytes, (uint8_t *)in);
+			if (unit.is_plain) {
+				move_values(&unit, &span, 0, out, row_bytes, (uint8_t *)in);
 				continue;
 			}
 			unpack_unit(f, &unit, &map, &span, in, &rows, out, row_bytes);

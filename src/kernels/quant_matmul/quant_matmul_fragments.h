@@ -11,6 +11,7 @@
 
 enum {
 	QMM_UNIT_ROWS = 16,
+	QMM_TERMS_MAX = 3,
 	QMM_UNIT_VALUES = 256,
 	QMM_CHUNK = 64, /* values along k of a tile of activations, and of a lane's 16 bytes of nibbles */
 	QMM_CHUNKS = QMM_UNIT_VALUES / QMM_CHUNK,
@@ -42,8 +43,10 @@ enum {
 /* 16 rows by 256 of k, in as many bytes as they have as stored. */
 struct qmm_unit {
 	enum tcb_format_id format;
-	unsigned run;                         /* values that share a scale, 32 at most: 16 or 32 */
-	int is_halves;                        /* values that are halves as they are: no scales */
+	unsigned run; /* values that share a scale, 32 at most: 16 or 32 */
+	int is_plain; /* values as they are: no scales */
+	/* Numbers of bf16 that a weight and an activation are the sum of; 1 where both are halves. */
+	unsigned terms, x_terms;
 	unsigned code_words;                  /* of a lane, a chunk */
 	unsigned high_words, high_bits;       /* of a lane, a unit, of a code: bits beyond four */
 	unsigned header_bytes;                /* of a row */

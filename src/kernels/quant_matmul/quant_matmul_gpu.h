@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Private to the quantised matmuls' GPU kernels, contracts f16 and q8: what a
+ * Private to the quantised matmuls' GPU kernels, contracts f16 and q8, of rows of BF16 and F32 f32: what a
  * geometry means on a GPU, and the parts that write a kernel.
  *
  * Weights are the matrix instructions' A, 16 rows per warp, expanded from codes to
@@ -10,6 +10,10 @@
  * Eight runs of k with scales of their own take turns along k, so that a lane's
  * registers hold two of them alone, one in their lower and one in their upper halves,
  * and a lane takes apart one pair of scales a row (qmm_k_of()).
+ *
+ * Contract f32, rows of BF16 and F32: a float is the sum of three numbers of bf16, and a product of two of these exact.
+ * Activations have a tile for each term, weights of F32 are taken apart in registers; of 3 by 3 products the three
+ * smallest are left out.
  *
  * Contract q8, integers of 8 bits: each product is of one run, since its sums are scaled before they are added up.
  * Layout g has k in its order, nibbles of a row in the low and of another in the high halves of the bytes that they
@@ -38,7 +42,8 @@
 #include "kernels/op.h"
 
 /* quant_matmul_gpu_emit.c */
-extern const struct tcb_side qmm_gpu; /* of all formats */
+extern const struct tcb_side qmm_gpu;       /* of formats that halves hold */
+extern const struct tcb_side qmm_terms_gpu; /* of rows of BF16 and F32, contract f32 */
 enum tcb_status qmm_gpu_emit(const struct tcb_problem *problem, const struct tcb_target *target,
 			     const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 

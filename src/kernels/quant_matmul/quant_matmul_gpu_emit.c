@@ -133,6 +133,12 @@ enum tcb_status qmm_gpu_emit(const struct tcb_problem *problem, const struct tcb
 	return tcb_kit_close(&w.kit, err);
 }
 
+const struct tcb_side qmm_terms_gpu = {
+	.variants = TCB_EMITTED(TCB_EMITTED_ROW("quant_matmul_f32_ptx_mma", F32, MMA, BOUNDED),
+				TCB_EMITTED_ROW("quant_matmul_f32_ptx_wgmma", F32, WGMMA, BOUNDED)),
+	.space = &qmm_gpu_space,
+	.emit = qmm_gpu_emit,
+};
 const struct tcb_side qmm_gpu = {
 	.variants = TCB_EMITTED(TCB_EMITTED_ROW("quant_matmul_f16_ptx_mma", F16, MMA, BOUNDED),
 				TCB_EMITTED_ROW("quant_matmul_f16_ptx_wgmma", F16, WGMMA, BOUNDED),

@@ -139,7 +139,7 @@ static void write_unit(struct qmm_writer *w, struct kernel *k, unsigned offset)
 {
 	const struct qmm_gpu *g = w->g;
 	qmm_write_unit(w, &k->lane_at[0], offset * g->unit.bytes, g->unroll * g->unit.bytes, k->raw, k->x_at,
-		       offset * QMM_CHUNKS * g->x_tile_bytes, g->token_groups, &k->sums);
+		       offset * g->unit_tiles * g->x_tile_bytes, g->token_groups, &k->sums);
 }
 
 /* The same under contract q8. */
@@ -157,9 +157,11 @@ static void write_unit_wgmma(struct qmm_writer *w, struct kernel *k, unsigned of
 	for (unsigned chunk = 0; chunk < QMM_CHUNKS; chunk++) {
 		qmm_write_expand(w, &k->chunks, &k->lane_at[0], offset * g->unit.bytes, g->unroll * g->unit.bytes,
 				 chunk);
-		qmm_write_products(w, &k->chunks, chunk,
-				   u_add(&w->kit.b, k->x_at[0], I((offset * QMM_CHUNKS + chunk) * g->x_tile_bytes)),
-				   &k->sums);
+		for (unsigned term = 0; term < g->unit.x_terms; term++) {
+			const unsigned tile = offset * g->unit_tiles + chunk * g->unit.x_terms + term;
+			qmm_write_products(w, &k->chunks, chunk,
+					   u_add(&w->kit.b, k->x_at[0], I(tile * g->x_tile_bytes)), &k->sums);
+		}
 	}
 }
 

@@ -238,7 +238,7 @@ void qmm_gpu_plan_tile(const struct tcb_problem *problem, const struct tcb_targe
 	g->warps = KNOB(WARPS);
 	g->ksplit = KNOB(KSPLIT);
 	g->side = g->warps / (g->is_wgmma ? 4 : 1) / g->ksplit;
-	g->unit_tiles = QMM_CHUNKS;
+	g->unit_tiles = QMM_CHUNKS * g->unit.x_terms;
 	g->x_group_bytes = QMM_TILE_BYTES;
 	if (g->group)
 		plan_record(g);
@@ -262,7 +262,7 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->beside = KNOB(PREP) == TCB_PREP_WARPS ? QMM_BESIDE_WARPS : 0;
 	/* Products of few tokens do not hide what it takes to load codes; those of many have no registers to spare.
 	 * Halves are loaded to the registers that the products before the last ones are done with. */
-	g->is_ahead = g->is_wgmma && g->tokens <= QMM_AHEAD_TOKENS && !g->unit.is_halves;
+	g->is_ahead = g->is_wgmma && g->tokens <= QMM_AHEAD_TOKENS && !g->unit.is_plain;
 	g->xstages = KNOB(XSTAGES);
 	g->is_streamed = g->xstages > 1 && g->is_wgmma;
 	g->is_rolling = g->xstages > 1 && !g->is_wgmma;
@@ -289,7 +289,11 @@ double qmm_gpu_chain(const struct qmm_gpu *g)
 	if (g->group) /* two roundings a run, or a unit, and a product of mins: at most 2 * 11 where it is not exact */
 		return (double)g->share * (g->group == 32 ? g->unit.run == 16 ? 17 : 9 : 2) + 32 + g->ksplit +
 		       g->splitk;
-	return (double)g->share * QMM_UNIT_VALUES + g->chains + g->ksplit + g->splitk + 2;
+	/* Of terms all products but those that are below all terms of the product: less than 3 units in its last place.
+	 */
+	const unsigned products = g->unit.terms > 1 ? 6 : g->unit.x_terms;
+	return (double)g->share * QMM_UNIT_VALUES * products + g->chains + g->ksplit + g->splitk + 2 +
+	       (g->unit.terms > 1 ? 3 : 0);
 }
 
 /* --- footprint --- */
@@ -351,10 +355,16 @@ const char *qmm_gpu_rule_isa(const struct tcb_problem *problem, const struct tcb
 			     const struct tcb_geometry *geometry)
 {
 	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
-	if (problem->contract != TCB_CONTRACT_F16 && problem->contract != TCB_CONTRACT_Q8)
-		return "the contract must be f16 or q8 on a GPU";
+	struct qmm_unit unit;
+	qmm_unit_of(problem->op->format->id, &unit);
+	if (problem->contract == TCB_CONTRACT_F32 && unit.x_terms == 1)
+		return "the contract must be f16 or q8 on a GPU, f32 for rows of BF16 and F32";
 	if (isa != TCB_ISA_MMA && isa != TCB_ISA_WGMMA)
 		return "isa must be mma or wgmma on a GPU";
+	if (unit.x_terms > 1 && target->cuda.capability < 80)
+		return "rows of BF16 and F32 need sm_80";
+	if (unit.terms > 1 && isa != TCB_ISA_MMA)
+		return "isa must be mma for rows of F32";
 	if (isa != TCB_ISA_MMA && problem->contract == TCB_CONTRACT_Q8)
 		return "isa must be mma under contract q8 on a GPU";
 	return tcb_gpu_rule_isa(problem, target, geometry);
@@ -367,7 +377,7 @@ const char *qmm_gpu_rule_layout(const struct tcb_problem *problem, const struct 
 	const int32_t layout = geometry->knob[TCB_KNOB_LAYOUT];
 	if (problem->contract == TCB_CONTRACT_Q8)
 		return layout == TCB_LAYOUT_G ? NULL : "layout must be g under contract q8 on a GPU";
-	return layout == TCB_LAYOUT_F ? NULL : "layout must be f under contract f16 on a GPU";
+	return layout == TCB_LAYOUT_F ? NULL : "layout must be f under contracts f16 and f32 on a GPU";
 }
 
 const char *qmm_gpu_rule_group(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -376,7 +386,7 @@ const char *qmm_gpu_rule_group(const struct tcb_problem *problem, const struct t
 	(void)target;
 	const int32_t group = geometry->knob[TCB_KNOB_GROUP];
 	if (problem->contract != TCB_CONTRACT_Q8)
-		return group == TCB_KNOB_UNSET ? NULL : "group has no effect under contract f16";
+		return group == TCB_KNOB_UNSET ? NULL : "group has no effect but under contract q8";
 	if (group != 32 && group != 256)
 		return "group must be 32 or 256 under contract q8";
 	if (group != 32 && tcb_is_expanded(problem->op->format->id))

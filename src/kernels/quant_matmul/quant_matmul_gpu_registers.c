@@ -36,7 +36,7 @@ unsigned qmm_gpu_registers(const struct qmm_gpu *g)
 		return registers_s8(g, sums);
 	if (g->unit.is_pieces)
 		return registers_of_pieces(g, sums);
-	if (g->is_wgmma && g->unit.is_halves)
+	if (g->is_wgmma && g->unit.is_plain)
 		return 44 + sums + g->row_tiles * 32;
 	if (g->is_wgmma)
 		return 44 + sums +
@@ -47,6 +47,7 @@ unsigned qmm_gpu_registers(const struct qmm_gpu *g)
 	const unsigned table = tcb_has_table(g->unit.format) ? 6 : 0; /* of each 16 rows', as it happens */
 	/* Of bytes that become halves without a sum ptxas does more at once. */
 	const unsigned early =
-		tcb_is_float(g->unit.format) && !g->unit.is_halves ? (g->copy == TCB_COPY_LDG ? 52 : 8) : 0;
-	return 48 + sums + 4 * g->token_groups + g->row_tiles * (scales + words + header + table + early);
+		tcb_is_float(g->unit.format) && !g->unit.is_plain ? (g->copy == TCB_COPY_LDG ? 52 : 8) : 0;
+	const unsigned terms = g->unit.terms > 1 ? 2 * 4 * QMM_TERMS_MAX + 8 : 0; /* A's, of two steps */
+	return 48 + sums + 4 * g->token_groups + g->row_tiles * (scales + words + header + table + early + terms);
 }

@@ -17,17 +17,32 @@
 
 enum { DEFAULT_WARPS = 8, DEFAULT_TOKENS = 16, STREAMED_TOKENS = 64, STREAMED_STAGES = 2, SPLIT_MOST = 8 };
 
-/* Tiles of all tokens, down to an eighth of them; at most as many as a kernel takes. */
-static void add_tokens(struct tcb_axis *to, size_t tokens)
+/* Tiles of all tokens, down to a PART of them; at most as many as a kernel takes. */
+static void add_tokens(struct tcb_axis *to, size_t tokens, size_t part)
 {
 	size_t most = tokens < QMM_GROUP_TOKENS ? QMM_GROUP_TOKENS : tokens > QMM_TOKENS_MAX ? QMM_TOKENS_MAX : tokens;
-	for (size_t m = most; m >= QMM_GROUP_TOKENS && 8 * m >= most; m /= 2)
+	for (size_t m = most; m >= QMM_GROUP_TOKENS && part * m >= most; m /= 2)
 		tcb_axis_add(to, m);
 }
 
 static size_t micro_k(const struct tcb_problem *problem)
 {
 	return problem->shape.k % QMM_UNIT_VALUES ? problem->op->format->block_values : QMM_UNIT_VALUES;
+}
+
+/* Of a weight; of an activation. */
+static unsigned terms_of(const struct tcb_problem *problem)
+{
+	struct qmm_unit unit;
+	qmm_unit_of(problem->op->format->id, &unit);
+	return unit.terms;
+}
+
+static unsigned x_terms_of(const struct tcb_problem *problem)
+{
+	struct qmm_unit unit;
+	qmm_unit_of(problem->op->format->id, &unit);
+	return unit.x_terms;
 }
 
 /* In an order in which the rules cut early. */
@@ -38,7 +53,8 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	const size_t units = qmm_units_along_k(s->k), rows = tcb_power_of_two_up(s->n),
 		     tokens = tcb_power_of_two_up(s->m);
 	const int is_modern = target->cuda.capability >= 90;
-	const int has_wgmma = tcb_target_has(target, TCB_ISA_WGMMA) && problem->contract == TCB_CONTRACT_F16;
+	const int has_wgmma =
+		tcb_target_has(target, TCB_ISA_WGMMA) && problem->contract != TCB_CONTRACT_Q8 && terms_of(problem) == 1;
 	size_t count = 0;
 	struct tcb_axis *a;
 	a = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
@@ -88,8 +104,9 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	tcb_axis_add(a, rows);
 	for (size_t n = 2 * rows; n <= 512; n *= 2)
 		tcb_axis_add(a, n);
-	add_tokens(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), tokens);
-	add_tokens(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), tokens);
+	const size_t part = x_terms_of(problem) > 1 ? 16 : 8; /* terms take as much more room */
+	add_tokens(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MICRO), tokens, part);
+	add_tokens(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), tokens, part);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO);
 	tcb_axis_add(a, tokens < QMM_GROUP_TOKENS ? QMM_GROUP_TOKENS : tokens);
 	for (int level = TCB_MACRO; level <= TCB_MICRO; level++)
@@ -124,20 +141,47 @@ static void set_tiles(const struct tcb_problem *problem, size_t tokens, size_t w
 		out->tile[TCB_MACRO].n = out->tile[TCB_MIDI].n;
 }
 
+/* Activations in terms: OUT with fewer warps, and a part of k each, until all SMs have a block. */
+static void terms_default(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t units = qmm_units_along_k(s->k), tokens = out->tile[TCB_MIDI].m;
+	const size_t tiles = tcb_div_up(s->m, tokens), sms = target->cuda.sm_count;
+	size_t warps = (size_t)out->knob[TCB_KNOB_WARPS], splitk = (size_t)out->knob[TCB_KNOB_SPLITK];
+	if (x_terms_of(problem) == 1 || s->k % QMM_UNIT_VALUES)
+		return;
+	while (warps > 2 && tiles * splitk * tcb_div_up(s->n, warps * QMM_UNIT_ROWS) < sms)
+		warps /= 2;
+	const size_t blocks = tiles * tcb_div_up(s->n, warps * QMM_UNIT_ROWS);
+	for (size_t by = splitk + 1; by <= SPLIT_MOST; by++)
+		if (units % by == 0 && by * blocks <= sms)
+			splitk = by;
+	set_tiles(problem, tokens, warps, out);
+	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
+	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
+	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAST : TCB_JOIN_NONE;
+}
+
 /*
- * Contract q8, more than 8 tokens: OUT with rings of weights and of activations, as many of these as fit, and the
- * reduction split until all SMs have a block; as it was where there is too little along k for that.
+ * Contract q8, more than 8 tokens, and activations in terms, more than 16: OUT with rings of weights and of
+ * activations, as many of these as fit, and the reduction split until all SMs have a block; as it was where there is
+ * too little along k for that.
  */
 static void stream_default(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t units = qmm_units_along_k(s->k), warps = out->tile[TCB_MIDI].n / QMM_UNIT_ROWS;
+	const size_t units = qmm_units_along_k(s->k);
+	const size_t warps =
+		tcb_least(out->tile[TCB_MIDI].n / QMM_UNIT_ROWS, terms_of(problem) > 1 ? 4 : DEFAULT_WARPS);
+	const int is_q8 = problem->contract == TCB_CONTRACT_Q8;
 	const size_t most = tcb_power_of_two_up(s->m) < STREAMED_TOKENS ? tcb_power_of_two_up(s->m) : STREAMED_TOKENS;
 	struct tcb_geometry g = *out;
 	struct qmm_gpu plan;
-	if (problem->contract != TCB_CONTRACT_Q8 || target->cuda.capability < 80 || s->m <= QMM_GROUP_TOKENS ||
-	    s->k % QMM_UNIT_VALUES || units < STREAMED_STAGES)
+	if ((!is_q8 && x_terms_of(problem) == 1) || target->cuda.capability < 80 ||
+	    s->m <= (is_q8 ? QMM_GROUP_TOKENS : 2 * QMM_GROUP_TOKENS) || s->k % QMM_UNIT_VALUES ||
+	    units < STREAMED_STAGES)
 		return;
+	g.knob[TCB_KNOB_WARPS] = (int32_t)warps;
 	g.knob[TCB_KNOB_COPY] = TCB_COPY_ASYNC;
 	g.knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
 	g.knob[TCB_KNOB_STAGES] = g.knob[TCB_KNOB_XSTAGES] = g.knob[TCB_KNOB_LEAD] = STREAMED_STAGES;
@@ -196,7 +240,8 @@ static void piece_default(const struct tcb_problem *problem, const struct tcb_ta
 	size_t ksplit = !is_few ? 2 : is_q8 ? 8 : 4;
 	struct tcb_geometry g = *out;
 	struct qmm_gpu plan;
-	if (!is_piecewise(problem, target) || s->m > 64 || (is_q8 && !is_few))
+	if (!is_piecewise(problem, target) || s->m > 64 || (is_q8 && !is_few) ||
+	    (!is_few && x_terms_of(problem) > 1 && terms_of(problem) == 1))
 		return;
 	while (units % (splitk * ksplit))
 		ksplit /= 2;
@@ -236,7 +281,8 @@ static void many_default(const struct tcb_problem *problem, const struct tcb_tar
 	const size_t tokens = !is_half || (rounds >= 96 && rounds < 128) ? 128 : rounds < 96 ? 64 : 256;
 	struct tcb_geometry g = *out;
 	struct qmm_gpu plan;
-	if (!is_piecewise(problem, target) || s->m <= 64 || problem->contract == TCB_CONTRACT_Q8)
+	if (!is_piecewise(problem, target) || s->m <= (x_terms_of(problem) > 1 ? 16 : 64) ||
+	    problem->contract == TCB_CONTRACT_Q8 || terms_of(problem) > 1)
 		return;
 	set_tiles(problem, tcb_least(tokens, tcb_power_of_two_up(s->m)), 4, &g);
 	g.tile[TCB_MICRO].n = 4 * QMM_UNIT_ROWS;
@@ -306,7 +352,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 		tokens = QMM_GROUP_TOKENS;
 	else
 		while (splitk < units && splitk < GRID_YZ_MAX &&
-		       (units % splitk || units / splitk * tokens * QMM_UNIT_VALUES * 2 > room))
+		       (units % splitk || units / splitk * tokens * QMM_UNIT_VALUES * 2 * x_terms_of(problem) > room))
 			splitk++;
 	tcb_geometry_init(out);
 	set_tiles(problem, tokens, warps, out);
@@ -330,6 +376,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAST : TCB_JOIN_NONE;
 	out->knob[TCB_KNOB_XSTAGES] = 1;
 	out->knob[TCB_KNOB_CLUSTER] = 1;
+	terms_default(problem, target, out);
 	stream_default(problem, target, out);
 	piece_default(problem, target, out);
 	many_default(problem, target, out);

@@ -80,6 +80,21 @@ static void open_memory(struct qmm_writer *w, struct kernel *k)
 
 /* --- the warp that asks --- */
 
+/* Tile TILE (.u32) of activations is which one of its unit's, and that is which unit. */
+static kit_op within_unit(struct qmm_writer *w, kit_op tile)
+{
+	if (w->g->unit.x_terms == 1)
+		return u_and(&w->kit.b, tile, I(QMM_CHUNKS - 1));
+	return u_rem(&w->kit.b, tile, I(w->g->unit_tiles));
+}
+
+static kit_op unit_of_tile(struct qmm_writer *w, kit_op tile)
+{
+	if (w->g->unit.x_terms == 1)
+		return u_shr(&w->kit.b, tile, I(__builtin_ctz(QMM_CHUNKS)));
+	return u_div(&w->kit.b, tile, I(w->g->unit_tiles));
+}
+
 struct asking {
 	kit_op rows_at[QMM_ROW_TILES_MAX * 8]; /* the next unit of each 16 rows */
 	unsigned row_units;
@@ -116,7 +131,7 @@ static void write_asking(struct qmm_writer *w, struct kernel *k)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	struct asking asking, *a = &asking;
-	const unsigned chunks = g->slice * QMM_CHUNKS, first = g->stages < g->slice ? g->stages : g->slice;
+	const unsigned tiles = g->slice * g->unit_tiles, first = g->stages < g->slice ? g->stages : g->slice;
 	kit_op done, x_pitch, groups, empty;
 	a->row_units = g->side * g->rows / QMM_UNIT_ROWS;
 	for (unsigned side = 0, i = 0; side < g->side; side++)
@@ -142,23 +157,23 @@ static void write_asking(struct qmm_writer *w, struct kernel *k)
 			bits = u_shl(b, bits, u_mul(b, u_block_y(b), I(g->cast)));
 		a->mask = u16_from_u(b, bits);
 	}
-	const kit_op loop = tcb_ptx_for_begin(b, I(0), I(chunks), I(1), 1);
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), I(tiles), I(1), 1);
 	tcb_ptx_if_begin(b, u_ge(b, loop, I(g->xstages)));
 	/* The slot was filled once more than it was emptied: the other parity. */
 	empty = u_add(b, a->x.barrier, I(8 * g->xstages));
 	tcb_kit_wait(b, tcb_ptx_at(empty, 0), u_xor(b, a->x.parity, I(1)));
 	if (g->slice > g->stages) {
 		done = u_sub(b, loop, I(g->xstages));
-		const kit_op is_last = u_eq(b, u_and(b, done, I(QMM_CHUNKS - 1)), I(QMM_CHUNKS - 1));
-		const kit_op has = u_lt_and(b, u_shr(b, done, I(2)), I(g->slice - g->stages), is_last);
+		const kit_op is_last = u_eq(b, within_unit(w, done), I(g->unit_tiles - 1));
+		const kit_op has = u_lt_and(b, unit_of_tile(w, done), I(g->slice - g->stages), is_last);
 		tcb_ptx_if_begin(b, has);
 		ask_weights(w, k, a);
 		tcb_ptx_if_end(b);
 	}
 	tcb_ptx_if_end(b);
 	if (g->by_grid) {
-		tcb_ptx_if_begin(b, u_eq(b, u_and(b, loop, I(QMM_CHUNKS - 1)), I(0)));
-		const kit_op unit = u_shr(b, loop, I(__builtin_ctz(QMM_CHUNKS)));
+		tcb_ptx_if_begin(b, u_eq(b, within_unit(w, loop), I(0)));
+		const kit_op unit = unit_of_tile(w, loop);
 		qmm_write_x_ready(w, unit);
 		tcb_ptx_if_end(b);
 	}
@@ -212,12 +227,16 @@ static void write_computing(struct qmm_writer *w, struct kernel *k)
 	qmm_write_lane_at(w, tcb_ptx_assume_aligned(b, u_add(b, unit, w_ring.at), 16), &lane);
 	for (unsigned chunk = 0; chunk < QMM_CHUNKS; chunk++) {
 		qmm_write_expand(w, &k->chunks, &lane, 0, 4 * g->unit.bytes, chunk);
-		tcb_kit_wait(b, tcb_ptx_at(x_ring.barrier, 0), x_ring.parity);
-		qmm_write_products(w, &k->chunks, chunk, u_add(b, k->x_ring, x_ring.at), &k->sums);
-		/* The products before these are done: their activations may go. */
-		free_slot(w, previous, chunk == 0 ? u_lt_and(b, w->kit.lane, I(g->cast), tcb_ptx_not(first)) : frees);
-		u_add_to(b, previous, x_ring.barrier, I(8 * g->xstages));
-		ring_next(w, &x_ring);
+		for (unsigned term = 0; term < g->unit.x_terms; term++) {
+			const int is_first = chunk == 0 && term == 0;
+			tcb_kit_wait(b, tcb_ptx_at(x_ring.barrier, 0), x_ring.parity);
+			qmm_write_products(w, &k->chunks, chunk, u_add(b, k->x_ring, x_ring.at), &k->sums);
+			/* The products before these are done: their activations may go. */
+			free_slot(w, previous,
+				  is_first ? u_lt_and(b, w->kit.lane, I(g->cast), tcb_ptx_not(first)) : frees);
+			u_add_to(b, previous, x_ring.barrier, I(8 * g->xstages));
+			ring_next(w, &x_ring);
+		}
 	}
 	ring_next(w, &w_ring);
 	tcb_ptx_for_end(b);

@@ -16,7 +16,8 @@
  * Bytes of E4M3 become halves that are 2^-8 of them, exact; their scales, of both halves of a unit, are multiplied with
  * 2^8 before they are rounded, so that those of models are not among the subnormal halves.
  *
- * Values that are halves are loaded as A's registers: there is nothing to scale.
+ * Values of 16 bits are loaded as A's registers: there is nothing to scale.  A float is the sum of three numbers of
+ * bf16, its bits in eights, of which each is what is cut off the rest: exact, but for what is below 2^-133.
  */
 #include "kernels/quant_matmul/quant_matmul_gpu_weights.h"
 
@@ -78,7 +79,7 @@ void qmm_write_code_constants(struct qmm_writer *w)
 	const enum tcb_format_id format = w->g->unit.format;
 	const unsigned centre = w->g->unit.is_pieces ? piece_centre(format) : (unsigned)tcb_code_bias(format);
 	const uint32_t low = minus_half(1024, centre), high = minus_half(64, centre);
-	if (w->g->unit.is_halves)
+	if (w->g->unit.is_plain)
 		return;
 	if (w->g->unit.is_pieces) {
 		w->tables.grid = u_add(b, w->kit.shared, I(w->g->grid_at));
@@ -165,7 +166,7 @@ void qmm_write_lane_at(struct qmm_writer *w, kit_op unit, struct qmm_lane_at *ou
 		return;
 	}
 	out->codes = mad(b, w->kit.lane, I(LANE_BYTES), unit);
-	if (w->g->unit.is_halves)
+	if (w->g->unit.is_plain)
 		return;
 	out->header = mad(b, w->quad, I(w->g->unit.header_bytes), unit);
 	if (!has_row_header(w->g)) /* a part of a lane's own */
@@ -222,7 +223,7 @@ void qmm_write_load_header(struct qmm_writer *w, const struct qmm_lane_at *lane,
 		load_pieces(w, lane, at, out);
 		return;
 	}
-	if (u->is_halves)
+	if (u->is_plain)
 		return;
 	for (unsigned half = 0; half < 2; half++) {
 		const unsigned row = at + u->header_at + half * 8 * u->header_bytes;
@@ -433,7 +434,7 @@ void qmm_write_scales(struct qmm_writer *w, const struct qmm_raw *raw, struct qm
 		take_pieces_apart(w, raw, out);
 		return;
 	}
-	if (w->g->unit.is_halves)
+	if (w->g->unit.is_plain)
 		return;
 	for (unsigned half = 0; half < 2; half++)
 		switch (scales_kind(w)) {
@@ -531,6 +532,31 @@ static kit_op code_pair(struct qmm_writer *w, const kit_op words[2], const kit_o
 	return h_add(b, pair, high ? w->bias_high : w->bias_low);
 }
 
+kit_op qmm_write_pair_term(struct qmm_writer *w, kit_op *low, kit_op *high)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op first = b_set(b, *low), second = b_set(b, *high);
+	*low = f_sub(b, *low, f_set(b, u_and(b, first, I((int64_t)0xffff0000))));
+	*high = f_sub(b, *high, f_set(b, u_and(b, second, I((int64_t)0xffff0000))));
+	return u_permute(b, first, second, I(0x7632));
+}
+
+void qmm_write_terms(struct qmm_writer *w, const struct qmm_raw *raw, unsigned chunk, unsigned step,
+		     kit_op a[QMM_TERMS_MAX][4])
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	if (w->g->unit.terms == 1) {
+		memcpy(a[0], raw->code[chunk] + 4 * step, 4 * sizeof *a[0]);
+		return;
+	}
+	for (unsigned reg = 0; reg < 4; reg++) {
+		kit_op low = f_set(b, raw->code[chunk][8 * step + 2 * reg]);
+		kit_op high = f_set(b, raw->code[chunk][8 * step + 2 * reg + 1]);
+		for (unsigned term = 0; term < w->g->unit.terms; term++)
+			a[term][reg] = qmm_write_pair_term(w, &low, &high);
+	}
+}
+
 void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const struct qmm_scales *scales,
 			unsigned chunk, unsigned step, kit_op a[4])
 {
@@ -539,7 +565,7 @@ void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const s
 	const unsigned turn = u->is_pieces ? step / 2 : chunk * QMM_CHUNK / (8 * u->run);
 	const int is_e4m3 = tcb_format(u->format)->codes == TCB_CODES_E4M3;
 	kit_op words[2], turned[2] = { 0 }, pairs[2][2];
-	if (u->is_halves) {
+	if (u->is_plain) {
 		memcpy(a, raw->code[chunk] + 4 * step, 4 * sizeof *a);
 		return;
 	}

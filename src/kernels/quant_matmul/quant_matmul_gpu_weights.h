@@ -10,10 +10,10 @@
 
 /* A lane's weights of a unit, as loaded, and its scales: pairs of halves, of its two rows.  Of expanded formats code[i]
  * and high[i] are of piece i % 2 of row i / 2, a row's header the one or two words of a piece's fields, then the
- * other's.  Halves are A's registers, those of a step after the other.
+ * other's.  Values of 16 bits are A's registers, those of a step after the other; of 32, two words for each.
  */
 struct qmm_raw {
-	kit_op code[QMM_CHUNKS][QMM_CHUNK_STEPS * 4], high[8], header[2][4], last[2];
+	kit_op code[QMM_CHUNKS][QMM_CHUNK_STEPS * 8], high[8], header[2][4], last[2];
 };
 enum { QMM_TURNS_MAX = 2 };
 struct qmm_scales {
@@ -51,6 +51,11 @@ kit_op qmm_write_six_d(struct qmm_writer *w, const kit_op word[2]);
 kit_op qmm_write_power(struct qmm_writer *w, kit_op word, unsigned byte);
 /* Expanded formats, contract q8: the lane's piece of chunk CHUNK (.u32) of a unit AT bytes behind LANE. */
 struct tcb_piece qmm_write_load_piece(struct qmm_writer *w, const struct qmm_lane_at *lane, unsigned at, kit_op chunk);
+/* Values as they are, the unit's TERMS of each: A's registers, those of a term after the other. */
+void qmm_write_terms(struct qmm_writer *w, const struct qmm_raw *raw, unsigned chunk, unsigned step,
+		     kit_op a[QMM_TERMS_MAX][4]);
+/* Two floats as BF16 in a word, LOW in its lower half, cut off; what is left of them. */
+kit_op qmm_write_pair_term(struct qmm_writer *w, kit_op *low, kit_op *high);
 /* The four registers of A of step STEP (16 of k) of chunk CHUNK; those that A has, or new ones. */
 void qmm_write_fragment(struct qmm_writer *w, const struct qmm_raw *raw, const struct qmm_scales *scales,
 			unsigned chunk, unsigned step, kit_op a[4]);

@@ -30,8 +30,8 @@ void qmm_write_expand(struct qmm_writer *w, struct qmm_chunks *c, const struct q
 			for (unsigned ahead = 1; w->g->is_ahead && ahead < QMM_CHUNKS; ahead++)
 				qmm_write_load_codes(w, lane, at + i * tile_bytes, ahead, &c->raw[i]);
 		}
-		if (w->g->unit.is_halves)
-			memcpy(c->raw[i].code[chunk], c->a[chunk % 2][i], sizeof c->raw[i].code[chunk]);
+		if (w->g->unit.is_plain)
+			memcpy(c->raw[i].code[chunk], c->a[chunk % 2][i], sizeof c->a[chunk % 2][i]);
 		if (chunk == 0 || !w->g->is_ahead)
 			qmm_write_load_codes(w, lane, at + i * tile_bytes, chunk, &c->raw[i]);
 		if (chunk == 0)
@@ -59,7 +59,8 @@ void qmm_write_products(struct qmm_writer *w, struct qmm_chunks *c, unsigned chu
 	for (unsigned step = 0; step < QMM_CHUNK_STEPS; step++) {
 		const kit_op x = step ? l_add(b, first, I(step * STEP_BYTES >> 4)) : first;
 		for (unsigned i = 0; i < g->row_tiles; i++)
-			tcb_kit_multiply_group(b, "f16", g->tokens, sums->of[step % g->chains][i][0],
+			tcb_kit_multiply_group(b, g->unit.x_terms > 1 ? "bf16" : "f16", g->tokens,
+					       sums->of[step % g->chains][i][0],
 					       tcb_ptx_vector(b, c->a[chunk % 2][i][step], 4), x, all, 0);
 	}
 	wgmma_commit(b);

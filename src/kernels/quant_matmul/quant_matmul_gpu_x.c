@@ -8,13 +8,15 @@
  *
  * A warp takes a token's 256 values, a lane four of each half: pairs that go to four
  * places (qmm_k_of()).  Contract q8: 8 consecutive ones, which
- * quant_matmul_gpu_x_s8.c makes bytes and stores in a record.
+ * quant_matmul_gpu_x_s8.c makes bytes and stores in a record.  Where activations are sums of terms of bf16 (struct
+ * qmm_unit), a tile has each 64 of k of each term, one after the other.
  */
 #include "kernels/quant_matmul/quant_matmul_gpu_x.h"
 #include "base/sizes.h"
 #include "kernels/quant.h"
+#include "kernels/quant_matmul/quant_matmul_gpu_weights.h"
 
-enum { AHEAD = 8, TOKEN_BYTES = 128, CHUNK_BYTES = 16, LANE_FLOATS = 4 };
+enum { AHEAD = 8, TOKEN_BYTES = 128, CHUNK_BYTES = 16, LANE_FLOATS = 4, PAIRS_MAX = LANE_FLOATS * QMM_TERMS_MAX };
 
 /* A lane's part of a token's values of one unit. */
 struct lane_values {
@@ -72,7 +74,19 @@ static kit_op first_tile(struct qmm_writer *w)
 
 static unsigned tile_of_pair(const struct qmm_gpu *g, unsigned i)
 {
-	return g->unit.run == WARP ? i : i / 2;
+	return g->unit.x_terms > 1 || g->unit.run == WARP ? i : i / 2;
+}
+
+/* A lane's pairs of a token: all terms of one, then of the next. */
+static unsigned pair_count(const struct qmm_gpu *g)
+{
+	return LANE_FLOATS * g->unit.x_terms;
+}
+
+/* Which of a lane's places pair I goes to. */
+static unsigned place_of_pair(const struct qmm_gpu *g, unsigned i)
+{
+	return i / g->unit.x_terms % 2;
 }
 
 /* Bytes from a tile's start to where a lane's even and odd pairs of TOKEN go. */
@@ -97,10 +111,16 @@ static void places_of(struct qmm_writer *w, kit_op token, struct lane_places *ou
 		out->place[1] = u_add(b, base, u_xor(b, chunk, I(TOKEN_BYTES / 2)));
 }
 
-static void pairs_of(struct qmm_writer *w, const struct lane_values *values, kit_op pair[LANE_FLOATS])
+static void pairs_of(struct qmm_writer *w, const struct lane_values *values, kit_op pair[PAIRS_MAX])
 {
-	for (unsigned i = 0; i < LANE_FLOATS; i++)
-		pair[i] = tcb_kit_pack_f16(&w->kit.b, values->value[i], values->value[LANE_FLOATS + i]);
+	const unsigned terms = w->g->unit.x_terms;
+	for (unsigned i = 0; i < LANE_FLOATS; i++) {
+		kit_op low = values->value[i], high = values->value[LANE_FLOATS + i];
+		if (terms == 1)
+			pair[i] = tcb_kit_pack_f16(&w->kit.b, low, high);
+		for (unsigned term = 0; terms > 1 && term < terms; term++)
+			pair[i * terms + term] = qmm_write_pair_term(w, &low, &high);
+	}
 }
 
 /* How a block's warps share the activations: ACROSS tokens by DEEP units at a time, some such rounds ahead. */
@@ -154,7 +174,7 @@ static void prepare_rounds(struct qmm_writer *w, const struct deal *d, const str
 		const unsigned at = units_on * g->unit_tiles * g->x_tile_bytes + tokens_on / 8 * g->x_group_bytes;
 		const kit_op this = tokens_on % 8 ? u_add(b, token, I(tokens_on % 8)) : token;
 		struct lane_places places;
-		kit_op pair[LANE_FLOATS];
+		kit_op pair[PAIRS_MAX];
 		if (g->group) {
 			store_codes(w, 0, u_add(b, to, I(at)), this, has[i], &values[i]);
 			continue;
@@ -163,8 +183,8 @@ static void prepare_rounds(struct qmm_writer *w, const struct deal *d, const str
 		pairs_of(w, &values[i], pair);
 		if (!is_whole)
 			tcb_ptx_guard(b, has[i]);
-		for (unsigned j = 0; j < LANE_FLOATS; j++) {
-			const kit_op base = u_add(b, to, places.place[j % 2]);
+		for (unsigned j = 0; j < pair_count(g); j++) {
+			const kit_op base = u_add(b, to, places.place[place_of_pair(g, j)]);
 			tcb_kit_put(b, TCB_KIT_SHARED, "b32",
 				    tcb_ptx_at(base, at + tile_of_pair(g, j) * g->x_tile_bytes), pair[j]);
 		}
@@ -224,7 +244,7 @@ void qmm_write_row_store(struct qmm_writer *w, kit_op unit, kit_op row, const ki
 	const kit_op group = u_mad(b, u_shr(b, row, I(3)), I(g->x_group_bytes), unit);
 	struct lane_values values;
 	struct lane_places places;
-	kit_op pair[LANE_FLOATS];
+	kit_op pair[PAIRS_MAX];
 	for (unsigned i = 0; i < 2 * LANE_FLOATS; i++)
 		values.value[i] = value[i];
 	if (g->group) {
@@ -234,8 +254,8 @@ void qmm_write_row_store(struct qmm_writer *w, kit_op unit, kit_op row, const ki
 	const kit_op to = u_mad(b, first_tile(w), I(g->x_tile_bytes), group);
 	places_of(w, row, &places);
 	pairs_of(w, &values, pair);
-	for (unsigned i = 0; i < LANE_FLOATS; i++) {
-		const kit_op base = u_add(b, to, places.place[i % 2]);
+	for (unsigned i = 0; i < pair_count(g); i++) {
+		const kit_op base = u_add(b, to, places.place[place_of_pair(g, i)]);
 		tcb_kit_put(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(base, tile_of_pair(g, i) * g->x_tile_bytes), pair[i]);
 	}
 }
@@ -279,14 +299,14 @@ static void beside_store(struct qmm_writer *w, struct beside *s, unsigned set, k
 	for (unsigned j = 0; j < s->round; j++) {
 		const unsigned token_on = (round * s->round + j) * g->beside, odd = token_on % QMM_GROUP_TOKENS != 0;
 		const unsigned at = token_on / QMM_GROUP_TOKENS * g->x_group_bytes;
-		kit_op pair[LANE_FLOATS];
+		kit_op pair[PAIRS_MAX];
 		if (g->group) {
 			store_codes(w, 0, u_add(b, to, I(at)), s->row[odd], (kit_op){ 0 }, &s->values[set][j]);
 			continue;
 		}
 		pairs_of(w, &s->values[set][j], pair);
-		for (unsigned p = 0; p < LANE_FLOATS; p++) {
-			const kit_op base = u_add(b, to, s->places[odd].place[p % 2]);
+		for (unsigned p = 0; p < pair_count(g); p++) {
+			const kit_op base = u_add(b, to, s->places[odd].place[place_of_pair(g, p)]);
 			tcb_kit_put(b, TCB_KIT_SHARED, "b32",
 				    tcb_ptx_at(base, at + tile_of_pair(g, p) * g->x_tile_bytes), pair[p]);
 		}
@@ -508,7 +528,7 @@ void qmm_write_into_image(struct qmm_writer *w, kit_op image, kit_op unit, kit_o
 	const struct qmm_gpu *g = w->g;
 	struct lane_values values[QMM_PREPARE_TOKENS] = { 0 };
 	struct lane_source from;
-	kit_op tiles[QMM_CHUNKS];
+	kit_op tiles[QMM_CHUNKS * QMM_TERMS_MAX];
 	source_of(w, first, unit, &from);
 	for (unsigned i = 0; i < count; i++)
 		load_values(w, &from, i, 0, (kit_op){ 0 }, &values[i]);
@@ -521,7 +541,7 @@ void qmm_write_into_image(struct qmm_writer *w, kit_op image, kit_op unit, kit_o
 		const kit_op token = u_add(b, first, I(i));
 		const kit_op has = u_lt(b, token, w->padded);
 		struct lane_places places;
-		kit_op pair[LANE_FLOATS];
+		kit_op pair[PAIRS_MAX];
 		if (g->group) {
 			store_codes(w, 1, tiles[0], token, has, &values[i]);
 			continue;
@@ -529,9 +549,10 @@ void qmm_write_into_image(struct qmm_writer *w, kit_op image, kit_op unit, kit_o
 		places_of(w, token, &places);
 		pairs_of(w, &values[i], pair);
 		tcb_ptx_guard(b, has);
-		for (unsigned j = 0; j < LANE_FLOATS; j++)
+		for (unsigned j = 0; j < pair_count(g); j++)
 			tcb_kit_put(b, TCB_KIT_GLOBAL, "b32",
-				    tcb_kit_element(b, tiles[tile_of_pair(g, j)], places.place[j % 2], 1), pair[j]);
+				    tcb_kit_element(b, tiles[tile_of_pair(g, j)], places.place[place_of_pair(g, j)], 1),
+				    pair[j]);
 		tcb_ptx_unguard(b);
 	}
 }

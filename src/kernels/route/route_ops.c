@@ -6,7 +6,7 @@
  * share y is off by 2^-24 (|z| + 2) of itself for its own exponential and quotient, by the mean of that over all
  * shares for their sum, and by a rounding for each that is added.  Exponentials below 2^-126 may count as 0.
  */
-#include "kernels/route/route.h"
+#include "kernels/route/route_gpu.h"
 
 #include <float.h>
 #include <math.h>
@@ -145,7 +145,7 @@ const struct tcb_op tcb_op_route_f32 = {
 	.default_contract = TCB_CONTRACT_F32,
 	.default_shapes = default_shapes,
 	.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),
-	.side = TCB_SIDES(&route_cpu),
+	.side = TCB_SIDES(&route_cpu, &route_gpu),
 	.check_shape = check_shape,
 	.operands = operands,
 	.fill = fill,

@@ -23,6 +23,12 @@ enum role { SOLE, PARTS, RESULTS };
 
 /* --- what all kernels begin with --- */
 
+/* Whole rows, or a block's part of them, lie in a ring. */
+static int has_ring(const struct tcb_rows_gpu *g)
+{
+	return g->copy != TCB_COPY_LDG && !g->has_pieces;
+}
+
 static void write_places(struct tcb_rows_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
@@ -43,6 +49,10 @@ static void write_places(struct tcb_rows_writer *w)
 	if (g->rows > 1)
 		thread = u_and(b, tid, I(WARP * g->ksplit - 1));
 	w->thread = thread;
+	if (g->has_pieces) {
+		tcb_rows_write_share(w);
+		return;
+	}
 	w->place = u_mul(b, thread, I(g->width));
 	w->place_bytes = u_mul(b, thread, I(g->width * 4));
 	w->column = w->place;
@@ -62,7 +72,7 @@ static void write_places(struct tcb_rows_writer *w)
 static kit_op at_lane(struct tcb_rows_writer *w, kit_op array)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	if (w->g->splitk > 1)
+	if (w->g->splitk > 1 || w->g->has_pieces)
 		array = tcb_kit_element(b, array, w->slice, w->g->slice * 4);
 	return tcb_kit_behind(b, array, w->place_bytes);
 }
@@ -79,6 +89,10 @@ static void write_parameters(struct tcb_rows_writer *w, enum role role)
 		w->weight[i] = tcb_kit_operand(&w->kit, names[i], g->width * 4, math->weight[i]);
 	if (role != PARTS)
 		w->y = tcb_kit_operand(&w->kit, "y", g->width * 4, math->output);
+	if (g->is_added)
+		w->added = tcb_kit_operand(&w->kit, "added", g->width * 4, rows_added(rows_of(&w->kit.out->problem)));
+	if (g->is_added && role != PARTS)
+		w->sum = tcb_kit_operand(&w->kit, "sum", g->width * 4, rows_sum(rows_of(&w->kit.out->problem)));
 	if (role != SOLE)
 		w->parts = tcb_kit_workspace(&w->kit, "parts", 16, 0);
 	rows = tcb_kit_number(&w->kit, "rows", g->m);
@@ -86,6 +100,10 @@ static void write_parameters(struct tcb_rows_writer *w, enum role role)
 		tcb_kit_dependents(&w->kit, 0);
 	w->last_row = u_sub(b, rows, I(1));
 	w->tiles = g->rows > 1 ? u_div_up(b, rows, g->rows) : rows;
+	if (g->is_added)
+		w->added = l_sub(b, w->added, w->x);
+	if (g->is_added && role != PARTS)
+		w->sum = l_sub(b, w->sum, w->y);
 	write_places(w);
 	w->x_base = w->x;
 	w->y_base = w->y;
@@ -99,7 +117,7 @@ static void write_parameters(struct tcb_rows_writer *w, enum role role)
 		tcb_kit_memory(&w->kit, 128);
 	/* All vectors of a lane's slice. */
 	w->held.count = g->passes;
-	if (!g->shifted && g->passes <= TCB_ROWS_VALUES_MAX)
+	if (!g->shifted && !g->has_pieces && g->passes <= TCB_ROWS_VALUES_MAX)
 		tcb_rows_write_presence(w, NULL, &w->held);
 }
 
@@ -154,6 +172,8 @@ static kit_op part_number(struct tcb_rows_writer *w)
 	const struct tcb_rows_gpu *g = w->g;
 	if (g->splitk == 1 || g->join == TCB_JOIN_WHOLE)
 		return w->ks;
+	if (g->has_pieces)
+		return w->slice;
 	return u_mad(&w->kit.b, w->slice, I(g->ksplit), w->ks);
 }
 
@@ -237,6 +257,7 @@ static void write_held_results(struct tcb_rows_writer *w, const struct tcb_rows_
 						    tcb_ptx_at(w->weight[i], (int64_t)first * g->pass * 4), &weights[i],
 						    NULL);
 		}
+		tcb_rows_write_sums(w, y, (int64_t)first * g->pass * 4, &some);
 		w->math->result(w, &some, weights, stat, is_raw);
 		tcb_rows_write_store(w, tcb_ptx_at(y, (int64_t)first * g->pass * 4), &some);
 	}
@@ -244,7 +265,7 @@ static void write_held_results(struct tcb_rows_writer *w, const struct tcb_rows_
 
 static void write_lead(struct tcb_rows_writer *w, struct tcb_rows_values *weights)
 {
-	for (unsigned i = 0; w->g->lead && i < w->math->weights; i++) {
+	for (unsigned i = 0; w->g->lead && !w->g->has_pieces && i < w->math->weights; i++) {
 		weights[i] = w->held;
 		if (w->g->shifted)
 			tcb_rows_write_shifted_weights(w, i, l_set(&w->kit.b, I(0)), &weights[i]);
@@ -280,6 +301,8 @@ static void write_group(struct tcb_rows_writer *w, enum loop_goal goal, kit_op s
 		else
 			tcb_rows_write_load(w, TCB_ROWS_WEIGHT, l_add(b, w->weight[i], wide), &weights[i], NULL);
 	}
+	if (w->g->is_added)
+		tcb_rows_write_sums(w, l_add(b, row_of(w, w->y), wide), 0, values);
 	w->math->result(w, values, weights, regs, 1);
 	tcb_rows_write_store(w, l_add(b, row_of(w, w->y), wide), values);
 }
@@ -336,7 +359,7 @@ static void write_refill(struct tcb_rows_writer *w, enum moment now, kit_op tile
 	const struct tcb_rows_gpu *g = w->g;
 	const int holds = g->keep == TCB_XIN_REGS, is_own = g->copy == TCB_COPY_ASYNC || g->parts == 1;
 	const int is_before = !is_own && !holds;
-	if (g->copy == TCB_COPY_LDG || !g->resident || now != (!is_own ? JOINED : holds ? LOADED : DONE))
+	if (!has_ring(g) || !g->resident || now != (!is_own ? JOINED : holds ? LOADED : DONE))
 		return;
 	if (is_own)
 		tcb_kit_warp_barrier(b);
@@ -367,7 +390,7 @@ struct tile {
 
 static void load_held(struct tcb_rows_writer *w, struct tile *t)
 {
-	const int is_ring = w->g->copy != TCB_COPY_LDG;
+	const int is_ring = has_ring(w->g);
 	t->values = w->held;
 	tcb_rows_write_load(w, is_ring ? TCB_ROWS_SHARED : TCB_ROWS_ONCE,
 			    is_ring ? u_add(&w->kit.b, w->ring.slot, w->place_bytes) : row_of(w, w->x), &t->values,
@@ -390,7 +413,10 @@ static void write_part_once(struct tcb_rows_writer *w, struct tile *t, kit_op so
 		return;
 	}
 	w->math->to_part.begin(w, state);
-	write_loop(w, GOAL_STATISTICS, source, is_whole, state);
+	if (w->g->has_pieces)
+		tcb_rows_write_pieces_statistics(w, state);
+	else
+		write_loop(w, GOAL_STATISTICS, source, is_whole, state);
 	w->math->to_part.close(w, state, part);
 }
 
@@ -422,7 +448,7 @@ static void write_tile(struct tcb_rows_writer *w, struct tile *t, enum role role
 	const struct tcb_rows_gpu *g = w->g;
 	const int holds = g->keep == TCB_XIN_REGS;
 	kit_op part[TCB_ROWS_PART_MAX], stat[TCB_ROWS_STAT_MAX], source = t->number;
-	if (!holds)
+	if (!holds && !g->has_pieces)
 		source = g->keep == TCB_XIN_SHARED ? u_add(&w->kit.b, w->ring.slot, w->place_bytes) : row_of(w, w->x);
 	if (role != RESULTS) {
 		write_part(w, t, source, part);
@@ -435,6 +461,8 @@ static void write_tile(struct tcb_rows_writer *w, struct tile *t, enum role role
 	write_join(w, role == RESULTS ? NULL : part, stat);
 	if (holds)
 		write_held_results(w, &t->values, t->weights, stat, role == RESULTS);
+	else if (g->has_pieces)
+		tcb_rows_write_pieces_results(w, stat);
 	else
 		write_loop(w, GOAL_RESULTS, source, 0, stat);
 	write_refill(w, DONE, t->number, t->step);
@@ -446,10 +474,12 @@ static void write_tiles(struct tcb_rows_writer *w, struct tile *t)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
 	const kit_op first = t->number;
-	const int is_ring = g->copy != TCB_COPY_LDG, is_ahead = !is_ring && g->stages > 1;
+	const int is_ring = has_ring(g), is_ahead = !is_ring && g->stages > 1;
 	w->buffer = u_set(b, I(0));
 	if (is_ring)
 		write_first_fills(w, first, t->step);
+	if (g->has_pieces)
+		tcb_rows_write_pieces_open(w, first, t->step);
 	if (is_ahead) {
 		write_row(w, first);
 		load_held(w, t);
@@ -531,7 +561,7 @@ static void write_kernel(struct tcb_rows_writer *w, struct tile *t, enum role ro
 	}
 	if (!is_early)
 		write_row(w, t->number);
-	if (g->copy != TCB_COPY_LDG) {
+	if (has_ring(g)) {
 		write_first_fills(w, t->number, t->step);
 		tcb_kit_ring_wait(&w->kit.b, &w->ring);
 	}

@@ -23,6 +23,16 @@
  * launch (launch), or do without: each reduces the whole row (whole).
  * lead = 1: arrays of a value per column are loaded before the rows.
  *
+ * Rows that do not fit into a block wait in those of a cluster (join=cluster), and are read once.  With stages=1 and
+ * blocks above 0 each warp has a share of the row for itself, one run of columns, which comes by bulk copies in pieces
+ * of `unroll` vectors per lane, into a ring of its own of as many slots as the block's memory has room for.  Statistics
+ * are taken of a piece when it is there; where its results are out, its slot takes the next piece that is not on its
+ * way yet, of this row or of the block's next.  So warps wait for each other at nothing but the row's statistics, and
+ * copies go on meanwhile.
+ *
+ * With the word add rows are x + added, by loads alone, and results go out beside the sums; these may be where x is, so
+ * nobody reads of it what another block writes.
+ *
  * Rows whose length is not a multiple of a vector begin anywhere in one.  Their vectors are those of the array (a
  * shifted row): whole ones, from the first that begins in the row on, as in other rows; the few values before and
  * behind them are the row's edge, one each for the row's first threads.  A value per column is then put together of two
@@ -35,15 +45,17 @@
 #include "kernels/rows/rows_op.h"
 
 enum {
-	TCB_ROWS_VALUES_MAX = 128, /* of a row in a lane's registers */
-	TCB_ROWS_PART_MAX = 4,     /* floats of a part */
+	TCB_ROWS_CLUSTER_MOST = 16, /* blocks, where they are not bound to run on every GPU with clusters */
+	TCB_ROWS_VALUES_MAX = 128,  /* of a row in a lane's registers */
+	TCB_ROWS_PART_MAX = 4,      /* floats of a part */
 	TCB_ROWS_STAT_MAX = 4,
 	TCB_ROWS_STATE_MAX = 4,
 	TCB_ROWS_WEIGHTS_MAX = 2,
 	TCB_ROWS_CHUNKS_MAX = 8, /* parts that a lane joins */
 	TCB_ROWS_UNROLL_MAX = 8,
 	TCB_ROWS_STAGES_MAX = 4,
-	TCB_ROWS_N_MAX = 1 << 28
+	TCB_ROWS_N_MAX = 1 << 28,
+	TCB_ROWS_PIECES_MIN = 1 << 14 /* values of a row, for in pieces in a default space */
 };
 
 /* Squares of a row of the largest floats add up when they are taken this many times. */
@@ -61,11 +73,15 @@ struct tcb_rows_gpu {
 	enum tcb_xin keep;
 	enum tcb_join join;
 	int pdl, stream;
+	int is_added;                 /* the word add */
 	unsigned pass, passes, slice; /* columns of a pass; passes and columns of a block's part of a row */
 	unsigned parts;               /* of a row */
 	unsigned tiles, grid;         /* not in the PTX */
-	/* shared memory: ring of rows, barriers, parts */
-	unsigned slot_bytes, edge_at, barrier_at, parts_at, parts_bytes, shared_bytes;
+	/* rows in pieces: the slice is a warp's; columns of a piece, slots of a warp's ring */
+	int has_pieces;
+	unsigned piece, slots;
+	/* shared memory: ring of rows, barriers, parts; in pieces and lead: a value per column */
+	unsigned slot_bytes, edge_at, barrier_at, parts_at, parts_bytes, lead_at, lead_bytes, shared_bytes;
 	size_t workspace_bytes;
 };
 
@@ -130,9 +146,10 @@ struct tcb_rows_writer {
 	kit_op x, y, weight[TCB_ROWS_WEIGHTS_MAX];                /* global: the lane's first column of row 0 */
 	kit_op x_base, y_base, weight_base[TCB_ROWS_WEIGHTS_MAX]; /* shifted rows: the arrays */
 	kit_op parts;                                             /* join=launch: the workspace's */
-	kit_op last_row, tiles;                                   /* M - 1; tiles of rows */
-	kit_op ks, rw, thread; /* the row's of the block, the last one among these threads */
-	kit_op slice;          /* of the block */
+	kit_op added, sum;      /* the word add: bytes from x to what is added, from y to the sums, .u64 */
+	kit_op last_row, tiles; /* M - 1; tiles of rows */
+	kit_op ks, rw, thread;  /* the row's of the block, the last one among these threads */
+	kit_op slice;           /* of the block */
 	/* The lane's first column in the slice; in the row; the slice's end there.  The first in bytes. */
 	kit_op place, column, end, place_bytes;
 	kit_op row, has_row; /* the warp's of the tile; is it one (rows > 1) */
@@ -141,8 +158,16 @@ struct tcb_rows_writer {
 	struct tcb_rows_values held;
 	struct tcb_rows_shift shift; /* of the row */
 	int is_rescue;               /* values count TCB_ROWS_RESCUE times */
-	struct tcb_kit_ring ring;    /* of the warp's row */
+	struct tcb_kit_ring ring;    /* of the warp's row; in pieces: where its next statistics are */
 	kit_op is_filler, slice_bytes;
+	/* in pieces: where the row's results are, in the same ring; columns of the share; where values per column
+	 * are */
+	struct tcb_kit_ring back;
+	kit_op columns, lead, lead_barrier;
+	struct {
+		kit_op tile, step, left, from; /* the next piece to ask for: its row; columns from it on; address */
+		kit_op to_next_row;            /* bytes, from behind a row's last piece */
+	} fill;
 };
 
 /* rows_gpu_plan.c */
@@ -153,15 +178,29 @@ void tcb_rows_gpu_footprint(const struct tcb_problem *problem, const struct tcb_
 /* Additions that a term of a sum over a row goes through, and times that a running state is rescaled. */
 unsigned tcb_rows_gpu_chain(const struct tcb_rows_gpu *g);
 unsigned tcb_rows_gpu_steps(const struct tcb_rows_gpu *g);
+
+/* Do rows wait in pieces: blocks that stay, and do not have whole rows on their way? */
+int tcb_rows_gpu_has_pieces(const struct tcb_geometry *geometry);
+/* Columns of the slice that each of BLOCKS has of a row of N values that is not shifted: whole passes, or where the
+ * last block had none then, as many as the others. */
+size_t tcb_rows_gpu_slice(size_t n, unsigned blocks, unsigned pass, unsigned passes);
+/* In pieces: columns of the share that each of WARPS has of a row of N values, and vectors that each of its lanes has.
+ */
+size_t tcb_rows_gpu_share(size_t n, size_t warps);
+unsigned tcb_rows_gpu_vectors(size_t n, unsigned warps);
+/* The most blocks of a cluster; of a kernel of another GPU's: 1. */
+unsigned tcb_rows_gpu_cluster_most(const struct tcb_target *target);
+
+/* rows_gpu_rules.c */
 /* The rules of all row ops; those of ops without arrays of a value per column. */
 extern const struct tcb_rule tcb_rows_gpu_rules[], tcb_rows_gpu_plain_rules[];
 
 /* rows_gpu_space.c */
 /* Bytes of the widest vectors that rows of N values are taken in. */
 unsigned tcb_rows_gpu_widest(size_t n);
+/* The most blocks that share a row so that there are enough of them. */
+size_t tcb_rows_gpu_shares(const struct tcb_problem *problem, const struct tcb_target *target);
 extern const struct tcb_side_space tcb_rows_gpu_space, tcb_rows_gpu_plain_space;
-/* The default geometry of any target. */
-void tcb_rows_gpu_standard(int has_weights, const struct tcb_problem *problem, struct tcb_geometry *out);
 
 /* rows_gpu_shift.c: shifted rows. */
 /* Values of all of VALUES' vectors and of their edge. */
@@ -182,10 +221,22 @@ enum tcb_rows_source { TCB_ROWS_ONCE, TCB_ROWS_TWICE, TCB_ROWS_WEIGHT, TCB_ROWS_
 void tcb_rows_write_load(struct tcb_rows_writer *w, enum tcb_rows_source source, kit_op from,
 			 struct tcb_rows_values *values, const kit_op *again_if);
 void tcb_rows_write_store(struct tcb_rows_writer *w, kit_op to, const struct tcb_rows_values *values);
+/* With the word add: the sums, which VALUES are still; TO is where their results go, without an offset, and AT what
+ * they are bytes behind it. */
+void tcb_rows_write_sums(struct tcb_rows_writer *w, kit_op to, int64_t at, const struct tcb_rows_values *values);
 /* A ring of rows in shared memory for each row of a tile. */
 void tcb_rows_write_ring_open(struct tcb_rows_writer *w);
 /* Asks for TILE, if there is one, into slot WHICH (tcb_kit_ring_slot). */
 void tcb_rows_write_ring_fill(struct tcb_rows_writer *w, kit_op tile, int which);
+
+/* rows_gpu_pieces.c: rows in pieces. */
+/* Where the thread's share of all rows is. */
+void tcb_rows_write_share(struct tcb_rows_writer *w);
+/* Sets up the rings and asks for the first pieces, from row TILE on; every STEP-th row is the block's. */
+void tcb_rows_write_pieces_open(struct tcb_rows_writer *w, kit_op tile, kit_op step);
+/* The row's statistics to STATE; its results to w->row, with the statistics STAT. */
+void tcb_rows_write_pieces_statistics(struct tcb_rows_writer *w, kit_op *state);
+void tcb_rows_write_pieces_results(struct tcb_rows_writer *w, const kit_op *stat);
 
 /* rows_gpu.c */
 enum tcb_status tcb_rows_gpu_emit(const struct tcb_problem *problem, const struct tcb_target *target,

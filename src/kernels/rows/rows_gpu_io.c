@@ -14,11 +14,12 @@
  */
 static enum tcb_kit_memory memory_of(const struct tcb_rows_writer *w, enum tcb_rows_source source)
 {
+	const int is_written = w->g->pdl || w->g->is_added; /* sums may go there */
 	switch (source) {
 	case TCB_ROWS_ONCE:
-		return tcb_kit_input_once(w->g->pdl);
+		return tcb_kit_input_once(is_written);
 	case TCB_ROWS_TWICE:
-		return tcb_kit_input(w->g->pdl);
+		return tcb_kit_input(is_written);
 	case TCB_ROWS_WEIGHT:
 		return TCB_KIT_INPUT;
 	default:
@@ -26,8 +27,9 @@ static enum tcb_kit_memory memory_of(const struct tcb_rows_writer *w, enum tcb_r
 	}
 }
 
-void tcb_rows_write_load(struct tcb_rows_writer *w, enum tcb_rows_source source, kit_op from,
-			 struct tcb_rows_values *values, const kit_op *again_if)
+/* The values of one array of rows, or per column, from FROM on; of the edge, BEYOND bytes (.u64, or none) from x's. */
+static void load_array(struct tcb_rows_writer *w, enum tcb_rows_source source, kit_op from, const kit_op *beyond,
+		       struct tcb_rows_values *values, const kit_op *again_if)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
@@ -51,14 +53,30 @@ void tcb_rows_write_load(struct tcb_rows_writer *w, enum tcb_rows_source source,
 	}
 	if (!values->edge)
 		return;
-	const kit_op at = source == TCB_ROWS_SHARED ? u_mad(b, w->thread, I(4), u_add(b, w->ring.slot, I(g->edge_at)))
-						    : l_add(b, w->x_base, w->shift.edge);
+	kit_op at = source == TCB_ROWS_SHARED ? u_mad(b, w->thread, I(4), u_add(b, w->ring.slot, I(g->edge_at)))
+					      : l_add(b, w->x_base, w->shift.edge);
+	if (beyond)
+		at = l_add(b, at, *beyond);
 	const kit_op is_there = values->present[values->count];
 	tcb_kit_load_where(b, again_if ? p_and(b, is_there, *again_if) : is_there, memory_of(w, source), "f32", at,
 			   values->value + values->count * g->width, 1);
 }
 
-void tcb_rows_write_store(struct tcb_rows_writer *w, kit_op to, const struct tcb_rows_values *values)
+void tcb_rows_write_load(struct tcb_rows_writer *w, enum tcb_rows_source source, kit_op from,
+			 struct tcb_rows_values *values, const kit_op *again_if)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	struct tcb_rows_values more = *values;
+	load_array(w, source, from, NULL, values, again_if);
+	if (!w->g->is_added || (source != TCB_ROWS_ONCE && source != TCB_ROWS_TWICE))
+		return;
+	load_array(w, source, l_add(b, from, w->added), &w->added, &more, NULL);
+	for (unsigned i = 0; i < tcb_rows_floats(w, values); i++)
+		values->value[i] = f_add(b, values->value[i], more.value[i]);
+}
+
+/* To rows at TO, of an array that begins at BASE. */
+static void store_array(struct tcb_rows_writer *w, kit_op to, kit_op base, const struct tcb_rows_values *values)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
@@ -77,9 +95,21 @@ void tcb_rows_write_store(struct tcb_rows_writer *w, kit_op to, const struct tcb
 		return;
 	const kit_op is_there = values->present[values->count];
 	tcb_ptx_guard(b, g->rows > 1 ? p_and(b, is_there, w->has_row) : is_there);
-	tcb_kit_store(b, g->stream ? TCB_KIT_STREAM : TCB_KIT_GLOBAL, "f32", l_add(b, w->y_base, w->shift.edge),
+	tcb_kit_store(b, g->stream ? TCB_KIT_STREAM : TCB_KIT_GLOBAL, "f32", l_add(b, base, w->shift.edge),
 		      values->value + values->count * g->width, 1);
 	tcb_ptx_unguard(b);
+}
+
+void tcb_rows_write_store(struct tcb_rows_writer *w, kit_op to, const struct tcb_rows_values *values)
+{
+	store_array(w, to, w->y_base, values);
+}
+
+void tcb_rows_write_sums(struct tcb_rows_writer *w, kit_op to, int64_t at, const struct tcb_rows_values *values)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	if (w->g->is_added)
+		store_array(w, tcb_ptx_at(l_add(b, to, w->sum), at), l_add(b, w->y_base, w->sum), values);
 }
 
 /* --- the ring --- */

@@ -62,10 +62,14 @@ void tcb_rows_write_presence(struct tcb_rows_writer *w, const struct tcb_rows_sh
 {
 	const struct tcb_rows_gpu *g = w->g;
 	for (unsigned i = 0; i < values->count; i++) {
-		values->unsure[i] = (g->splitk - 1) * g->slice + (i + 1) * g->pass > g->least;
+		const int is_cut = g->slice % g->pass && (i + 1) * g->pass > g->slice;
+		values->unsure[i] = is_cut || (g->splitk - 1) * g->slice + (i + 1) * g->pass > g->least;
 		if (values->unsure[i])
-			values->present[i] =
-				tcb_rows_is_vector(w, w->column, shift ? shift->end : I(g->n), I(0), i * g->pass);
+			values->present[i] = tcb_rows_is_vector(w, w->column,
+								shift    ? shift->end
+								: is_cut ? w->end
+									 : I(g->n),
+								I(0), i * g->pass);
 	}
 	if (!shift)
 		return;

@@ -3,6 +3,7 @@
  * The search space of row ops on GPUs: axes and default geometry.
  * rows_gpu_plan.c has the rules that leave of their product what is a kernel.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/sizes.h"
@@ -16,8 +17,15 @@ enum {
 	SHIFTED_MIN = 128,   /* values of a row that begins anywhere in a vector: in shorter ones the edge costs more */
 	SLICE_MIN = 512,     /* columns; smaller shares of a row only add work */
 	SPLIT_MAX = 64,      /* blocks that share a row */
-	BLOCKS_WANTED_AN_SM = 2 /* rows are shared where they give fewer */
+	BLOCKS_WANTED_AN_SM = 2, /* rows are shared where they give fewer */
+	LONG_WARPS = 16,
+	LONG_UNROLL_MAX = 5,
+	LONG_SHARE_MIN = 2048, /* columns of a block, of LONG_WARPS warps with some vectors each */
+	WHOLE_GPU_SMS = 100,   /* an H100 has 114 or 132, part of one up to 60 */
+	ROUND_COLUMNS = 1024   /* that a row's meeting costs, an estimate */
 };
+
+static const double WAITING_COST = 1.25; /* an estimate */
 
 /* Of vectors that rows begin at multiples of. */
 static unsigned widest_even(size_t n)
@@ -30,8 +38,7 @@ unsigned tcb_rows_gpu_widest(size_t n)
 	return n >= SHIFTED_MIN ? 16 : widest_even(n);
 }
 
-/* The most blocks that may share a row. */
-static size_t most_shares(const struct tcb_problem *problem, const struct tcb_target *target)
+size_t tcb_rows_gpu_shares(const struct tcb_problem *problem, const struct tcb_target *target)
 {
 	const size_t sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	size_t most = 1;
@@ -39,6 +46,23 @@ static size_t most_shares(const struct tcb_problem *problem, const struct tcb_ta
 	       problem->shape.n / (2 * most) >= SLICE_MIN)
 		most *= 2;
 	return most;
+}
+
+static int may_have_pieces(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	return target->cuda.capability >= 90 && widest_even(problem->shape.n) == 16 && !problem->shape.words.add;
+}
+
+static int is_long(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	return problem->shape.n >= TCB_ROWS_PIECES_MIN && may_have_pieces(problem, target);
+}
+
+/* The most blocks that may share a row: of long ones those of a cluster, however many rows there are. */
+static size_t most_shares(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const size_t shares = tcb_rows_gpu_shares(problem, target);
+	return is_long(problem, target) ? tcb_most(shares, tcb_rows_gpu_cluster_most(target)) : shares;
 }
 
 /* In an order in which the rules cut early. */
@@ -73,7 +97,10 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 		tcb_axis_add(a, other);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_WARPS), 1, 2, 4, 8, 16, 32);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_KSPLIT), 1, 2, 4, 8, 16, 32);
-	ADD(tcb_axis_knob(out, &count, TCB_KNOB_UNROLL), 1, 2, 4, 8);
+	a = tcb_axis_knob(out, &count, TCB_KNOB_UNROLL);
+	ADD(a, 1, 2, 4, 8);
+	if (is_long(problem, target))
+		ADD(a, 3, 5, 6);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
 	tcb_axis_add(a, vec / 4);
 	if (vec > 4)
@@ -110,7 +137,7 @@ static size_t power_within(size_t value, size_t limit)
  * What a textbook kernel does: a block of 256 threads per row, a row in registers; fewer threads for short rows,
  * several rows in a block for very short ones, and a row that is too long for registers read twice.
  */
-void tcb_rows_gpu_standard(int has_weights, const struct tcb_problem *problem, struct tcb_geometry *out)
+static void short_geometry(int has_weights, const struct tcb_problem *problem, struct tcb_geometry *out)
 {
 	const size_t m = problem->shape.m, n = problem->shape.n, width = tcb_rows_gpu_widest(n) / 4;
 	const size_t vectors = n / width; /* of a row */
@@ -140,11 +167,85 @@ void tcb_rows_gpu_standard(int has_weights, const struct tcb_problem *problem, s
 		out->knob[TCB_KNOB_LEAD] = 0;
 }
 
+/* Vectors of a piece: as few as possible are past the end of the share, and of such numbers the largest. */
+static unsigned long_unroll(size_t n, size_t shares)
+{
+	const unsigned vectors = tcb_rows_gpu_vectors(n, (unsigned)shares * LONG_WARPS);
+	unsigned best = 1, least = vectors;
+	for (unsigned unroll = 1; unroll <= LONG_UNROLL_MAX && unroll <= vectors; unroll++) {
+		const unsigned taken = (unsigned)tcb_round_up(vectors, unroll);
+		if (unroll <= 2 ? taken <= least + 1 : taken <= least)
+			best = unroll, least = taken;
+	}
+	return best;
+}
+
+static size_t rounds_of(const struct tcb_rows_gpu *plan, size_t shares)
+{
+	return tcb_div_up(plan->tiles, plan->grid / shares);
+}
+
+/* With little room for the next row, if there is one, reading waits for writing. */
+static int is_alone(const struct tcb_rows_gpu *plan, size_t shares)
+{
+	return rounds_of(plan, shares) > 1 && 2 * plan->slots * plan->piece < 3 * plan->slice;
+}
+
+/* A long row is read once, by a cluster of SHARES blocks that keep it.  Returns columns that a block works on one after
+ * another, INFINITY where it has no room for its part of a row. */
+static double long_geometry(const struct tcb_problem *problem, const struct tcb_target *target, size_t shares,
+			    struct tcb_geometry *out)
+{
+	const int has_weights = rows_of(problem)->gpu->weights > 0;
+	const size_t n = problem->shape.n, limit = tcb_shared_limit(target);
+	struct tcb_rows_gpu plan;
+	short_geometry(has_weights, problem, out);
+	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, tcb_power_of_two_up(n) / shares, 1 };
+	out->knob[TCB_KNOB_STAGES] = out->knob[TCB_KNOB_BLOCKS] = 1; /* in pieces */
+	out->knob[TCB_KNOB_XIN] = TCB_XIN_SHARED;
+	out->knob[TCB_KNOB_COPY] = TCB_COPY_BULK;
+	out->knob[TCB_KNOB_WARPS] = out->knob[TCB_KNOB_KSPLIT] = LONG_WARPS;
+	out->knob[TCB_KNOB_SPLITK] = (int32_t)shares;
+	out->knob[TCB_KNOB_JOIN] = shares > 1 ? TCB_JOIN_CLUSTER : TCB_JOIN_NONE;
+	out->knob[TCB_KNOB_UNROLL] = (int32_t)long_unroll(n, shares);
+	out->knob[TCB_KNOB_STREAM] = out->knob[TCB_KNOB_PDL] = 1;
+	if (has_weights) { /* they are kept, too, where there is room */
+		out->knob[TCB_KNOB_LEAD] = 1;
+		tcb_rows_gpu_plan(problem, target, out, &plan);
+		out->knob[TCB_KNOB_LEAD] = plan.shared_bytes <= limit && !is_alone(&plan, shares);
+	}
+	tcb_rows_gpu_plan(problem, target, out, &plan);
+	if (plan.shared_bytes > limit)
+		return INFINITY;
+	return (double)(rounds_of(&plan, shares) * (plan.slice * LONG_WARPS + ROUND_COLUMNS)) *
+	       (is_alone(&plan, shares) ? WAITING_COST : 1) * (has_weights && !plan.lead ? WAITING_COST : 1);
+}
+
+/* Clusters of more than 8 where others have no room, or for rows that all of a GPU has at once. */
+static int best_long_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+			      struct tcb_geometry *out)
+{
+	const size_t cluster = tcb_rows_gpu_cluster_most(target), sms = target->cuda.sm_count;
+	double least = INFINITY;
+	for (size_t shares = 1; shares <= cluster && problem->shape.n / shares >= LONG_SHARE_MIN; shares *= 2) {
+		const int is_whole = sms >= WHOLE_GPU_SMS && problem->shape.m * shares <= sms / 2;
+		struct tcb_geometry geometry;
+		if (shares > CLUSTER_MAX && least < INFINITY && !is_whole)
+			break;
+		const double cost = long_geometry(problem, target, shares, &geometry);
+		if (cost < least) {
+			*out = geometry;
+			least = cost;
+		}
+	}
+	return least < INFINITY;
+}
+
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
-	(void)target;
-	tcb_rows_gpu_standard(rows_of(problem)->gpu->weights > 0, problem, out);
+	if (!is_long(problem, target) || !best_long_geometry(problem, target, out))
+		short_geometry(rows_of(problem)->gpu->weights > 0, problem, out);
 }
 
 const struct tcb_side_space tcb_rows_gpu_space = { tcb_rows_gpu_rules, axes, default_geometry, tcb_rows_gpu_footprint };

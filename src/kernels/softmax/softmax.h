@@ -28,12 +28,6 @@
 #define SOFTMAX_EXP_ULPS 1.0
 #define SOFTMAX_EXP_DEPTH 0x1.8p-29
 
-/*
- * The same on a GPU: ex2.approx.ftz.f32 is within 2 ulp over its whole range (CUDA C++ Programming Guide 13.0, table of
- * functions: exp2f), half an ulp for the last rounding, and what the correction leaves.  Results below 2^-126 are 0.
- */
-#define SOFTMAX_GPU_EXP_ULPS 2.625
-
 enum { SOFTMAX_X, SOFTMAX_Y, SOFTMAX_OPERANDS };
 enum { SOFTMAX_MAX, SOFTMAX_SUM, SOFTMAX_STATS };
 

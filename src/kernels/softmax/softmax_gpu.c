@@ -19,21 +19,10 @@
 enum { PART_MAX, PART_SUM, PART };
 enum { STAT_MAX, STAT_SCALE, STAT_OWN };
 
-/*
- * exp(x - MAX) of an x of at most MAX, within SOFTMAX_GPU_EXP_ULPS of exp of the rounded difference: 2^p, p = t log2(e)
- * rounded, and what p lost, c = t - p ln(2), as 2^p + c 2^p.  Where p is infinite c is not a number or infinite, and
- * has no part in a power that is 0.
- */
+/* exp(x - MAX) of an x of at most MAX, within TCB_KIT_EXP_ULPS of exp of the rounded difference. */
 static kit_op write_exp(struct tcb_rows_writer *w, kit_op x, kit_op max)
 {
-	struct tcb_ptx_build *b = &w->kit.b;
-	const float ln2_high = 0x1.62e43p-1f, ln2_low = -0x1.05c61p-29f; /* of ln 2, together to 2^-50 */
-	const kit_op t = f_sub(b, x, max);
-	const kit_op p = f_mul(b, t, F(0x1.715476p0f));
-	const kit_op power = f_power2(b, p);
-	kit_op c = f_fma(b, p, F(-ln2_high), t);
-	c = f_fma(b, p, F(-ln2_low), c);
-	return f_fma(b, power, f_min(b, c, F(1)), power);
+	return tcb_kit_exp(&w->kit.b, f_sub(&w->kit.b, x, max));
 }
 
 static kit_op largest(struct tcb_rows_writer *w, const kit_op *values, unsigned count)
@@ -119,7 +108,7 @@ static void result(struct tcb_rows_writer *w, struct tcb_rows_values *values, co
 static void bound(const struct tcb_rows_gpu *g, struct tcb_kernel *out)
 {
 	out->chain = tcb_rows_gpu_chain(g);
-	out->ulps = 4 * SOFTMAX_GPU_EXP_ULPS + 2 + (tcb_rows_gpu_steps(g) - 1) * SOFTMAX_GPU_EXP_ULPS;
+	out->ulps = 4 * TCB_KIT_EXP_ULPS + 2 + (tcb_rows_gpu_steps(g) - 1) * TCB_KIT_EXP_ULPS;
 }
 
 const struct tcb_rows_math softmax_gpu_math = {

@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "kernels/formats.h"
 #include "kernels/topk/topk.h"
+#include "kernels/topk/topk_gpu.h"
 
 enum { PART = 1 << 16 };
 
@@ -130,7 +131,7 @@ const struct tcb_op tcb_op_topk = {
 	.default_contract = TCB_CONTRACT_F32,
 	.default_shapes = default_shapes,
 	.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),
-	.side = TCB_SIDES(&topk_cpu),
+	.side = TCB_SIDES(&topk_cpu, &topk_gpu),
 	.check_shape = check_shape,
 	.operands = operands,
 	.fill = tcb_fill_in_parts,

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Default geometries that were learned: of a few hundred that won somewhere, moved into the space of a problem that
+ * nobody swept, the one whose time is predicted to be the least.  The predictor is a sum of decision trees, made of
+ * stored trials by scripts/train-defaults.py, a table for each family of ops and architecture (docs/defaults.md).  All
+ * levels of a tree ask the same for all of its nodes, so that its leaf's number is its answers, a bit each.
+ */
+#ifndef TCB_KERNELS_DEFAULTS_LEARNED_H
+#define TCB_KERNELS_DEFAULTS_LEARNED_H
+
+#include "kernels/constraint.h"
+
+enum {
+	TCB_LEARNED_DEPTH = 6,
+	TCB_LEARNED_LEAVES = 1 << TCB_LEARNED_DEPTH,
+	TCB_LEARNED_FORMS_MAX = 320,
+	TCB_LEARNED_FIELDS_MAX = 32
+};
+
+struct tcb_learned_tree {
+	uint8_t feature[TCB_LEARNED_DEPTH]; /* enum tcb_learned_feature */
+	int16_t bound[TCB_LEARNED_DEPTH];   /* bit I of the leaf: is feature I more than this? */
+	int16_t leaf[TCB_LEARNED_LEAVES];   /* added up: of the time's logarithm, TCB_LEARNED_ONE is 1 */
+};
+enum { TCB_LEARNED_ONE = 16384 };
+
+/* What it lost, over the best that was measured, at shapes that it was not made of. */
+struct tcb_learned_loss {
+	size_t m; /* of shapes with as many rows at most; 0: with any more */
+	unsigned shapes;
+	double mean, tail, worst; /* 0.05: 5 %; tail: nine of ten lost less */
+};
+
+struct tcb_learned {
+	const char
+		*after; /* what follows the format in the names of its ops, which are of weights in blocks: "_matmul" */
+	const char *arch;             /* as tcb_target_arch gives it */
+	struct tcb_shape least, most; /* it says nothing of smaller and larger ones */
+	size_t loss_count;
+	const struct tcb_learned_loss *losses; /* by m */
+	size_t field_count;
+	const struct tcb_field *fields; /* tiles from the smallest */
+	size_t form_count;
+	const int16_t *forms; /* geometries, the values of FIELDS of each; a tile of 0 is as large as the shape */
+	size_t tree_count;
+	const struct tcb_learned_tree *trees;
+};
+
+/* defaults/: the tables. */
+extern const struct tcb_learned tcb_learned_sm_90_quant_matmul;
+
+/* learned.c: table INDEX, NULL past the end. */
+const struct tcb_learned *tcb_learned_at(size_t index);
+/* The geometry that is predicted to be the fastest for PROBLEM, legal there; returns what such a choice is expected to
+ * lose.  NULL: nothing was learned of such problems, and OUT is unspecified. */
+const struct tcb_learned_loss *tcb_learned_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
+						    struct tcb_geometry *out);
+/* The logarithm of the time that TABLE predicts for a candidate with FEATURES, less what only shape and device say of
+ * it; in parts of TCB_LEARNED_ONE. */
+int32_t tcb_learned_predict(const struct tcb_learned *table, const int16_t *features);
+
+#endif
