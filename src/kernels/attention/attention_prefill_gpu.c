@@ -81,7 +81,7 @@ static void write_limits(struct prefill_writer *w)
 	}
 }
 
-static void place_tile(struct prefill_writer *w, kit_op item)
+void prefill_write_tile(struct prefill_writer *w, kit_op item)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
@@ -94,20 +94,6 @@ static void place_tile(struct prefill_writer *w, kit_op item)
 	w->sequence = heads.whole;
 	w->head = u_mul(b, heads.rest, I(g->heads));
 	w->kv_head = u_div(b, heads.rest, I(head_tiles));
-}
-
-void prefill_write_tile_ahead(struct prefill_writer *w, kit_op item)
-{
-	place_tile(w, item);
-	w->length = u_set(&w->kit.b, I(w->g->n));
-	write_limits(w);
-}
-
-void prefill_write_tile(struct prefill_writer *w, kit_op item)
-{
-	struct tcb_ptx_build *b = &w->kit.b;
-	const struct prefill_gpu *g = w->g;
-	place_tile(w, item);
 	w->length = tcb_kit_entry(b, tcb_kit_input(g->pdl), w->lengths, w->sequence);
 	if (g->has_prefix)
 		w->prefix = tcb_kit_entry(b, tcb_kit_input(g->pdl), w->prefixes, w->sequence);

@@ -117,7 +117,6 @@ struct prefill_gpu {
 	 */
 	unsigned kv_parts, part_rows, part_wide;
 	size_t parts_ml_at;
-	int is_ahead; /* the first tiles are on their way to the L2 before lengths are known (attention_gpu.h) */
 };
 
 /* attention_prefill_plan.c */
@@ -179,8 +178,6 @@ struct prefill_rows {
 void prefill_write_kernel(struct prefill_writer *w, const char *name);
 /* Tile number ITEM, those that see most first. */
 void prefill_write_tile(struct prefill_writer *w, kit_op item);
-/* The same as if all sequences were as long as they have memory for. */
-void prefill_write_tile_ahead(struct prefill_writer *w, kit_op item);
 /*
  * All tiles of a block: what is written in between is for one.  Blocks that stay take one of each round of tiles, from
  * the left and from the right by turns, so that who had a heavy one gets a light one.  is_dynamic: their first is that
