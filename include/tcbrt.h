@@ -4,10 +4,9 @@
  *
  * Introduction
  *
- * `tcbtune sweep` measures how a kernel is best tiled on this machine and keeps
- * the winners in a database.  This library runs them in other programs, as FFTW
- * does: a query becomes a plan, weights are packed once, and the plan is executed
- * as often as needed.
+ * `tcbtune sweep` measures how a kernel is best tiled on this machine and keeps the winners in a database.  This
+ * library runs them in other programs, as FFTW does: a query becomes a plan, weights are packed once, and the plan
+ * is executed as often as needed.
  *
  *     struct tcbrt *rt;
  *     struct tcbrt_plan *plan;
@@ -33,8 +32,8 @@
  * (Where info.packed_bytes is 0 the kernel reads the weights as they are stored:
  * read them into memory of tcbrt_weights_alloc then, and pack nothing.)
  *
- * Nothing is measured unless tcbrt_tune is called.  A program that has its own
- * kernels can ask for the geometry alone: tcbrt_lookup.  Several calls as one: tcbrt_chain.h.
+ * Nothing is measured unless tcbrt_tune is called.  A program that has its own kernels can ask for the geometry
+ * alone: tcbrt_lookup.  Several calls as one: tcbrt_chain.h.
  *
  * With TCBRT_VERBOSE=1 in the environment when the results are opened, each plan
  * that is made or loaded with them writes one line to standard error:
@@ -43,41 +42,37 @@
  *     expected_ns=1042331 speedup=1.31 geometry=macro=... variant=q4k_matvec_...
  *     reason="measured at this shape on this device"
  *
- * (here in three), by a single write; nothing is written by lookups or executions.
- * A process that runs with another user's rights (setuid) ignores the variable.
+ * (here in three), by a single write; nothing is written by lookups or executions.  A process that runs with another
+ * user's rights (setuid) ignores the variable.
  *
- * Opening reads the whole database.  Half a second for 100,000 entries becomes a
- * millisecond with a snapshot ("tuning.db.snapshot"), a file that opening leaves
- * for the next time.  A snapshot is a cache.  It is used only if it was made of
- * the database in its present state, by this library, on this host; a stale or
- * damaged one is made again.  It may be deleted at any time.  No snapshot is kept
- * of fewer than 256 entries, or of a database that is just being written.  If the
- * database's folder is not writable, the snapshot is kept in
- * $XDG_CACHE_HOME/tcbtune (or ~/.cache/tcbtune).
+ * Opening reads the whole database.  Half a second for 100,000 entries becomes a millisecond with a snapshot
+ * ("tuning.db.snapshot"), a file that opening leaves for the next time.  A snapshot is a cache.  It is used only if
+ * it was made of the database in its present state, by this library, on this host; a stale or damaged one is made
+ * again.  It may be deleted at any time.  No snapshot is kept of fewer than 256 entries, or of a database that is
+ * just being written.  If the database's folder is not writable, the snapshot is kept in $XDG_CACHE_HOME/tcbtune (or
+ * ~/.cache/tcbtune).
  *
- * Lookups on a CPU read no file, allocate nothing and take no lock.  For a GPU,
- * the first lookup that meets an entry generates its kernel once, to see whether
- * it is still the one that was measured; this allocates and takes a few
- * milliseconds, and a fall-back may meet up to eight entries.  The outcome is
- * written into the snapshot when the struct tcbrt is closed.
+ * Lookups on a CPU read no file, allocate nothing and take no lock.  For a GPU, the first lookup that meets an entry
+ * generates its kernel once, to see whether it is still the one that was measured; this allocates and takes a few
+ * milliseconds, and a fall-back may meet up to eight entries.  The outcome is written into the snapshot when the
+ * struct tcbrt is closed.
  *
- * A lookup of a tuned shape takes tens of nanoseconds, the first one of each
- * entry a few microseconds.  A lookup of any other shape falls back, in a few
- * microseconds, and says to what and why (see enum tcbrt_source).  The answer is
- * never a geometry that the stored measurements call worse than the op's default.
- * Entries that were measured with another version of a kernel than the one in
- * this library are stale: they answer only where their gain was large (EARLIER).
+ * A lookup of a tuned shape takes tens of nanoseconds, the first one of each entry a few microseconds.  A lookup of
+ * any other shape falls back, in a few microseconds, and says to what and why (see enum tcbrt_source).  The answer
+ * is never a geometry that the stored measurements call worse than the op's default. Entries that were measured with
+ * another version of a kernel than the one in this library are stale: they answer only where their gain was large
+ * (EARLIER).
  *
- * Threads.  Any number of threads may use one struct tcbrt at once, as long as
- * none closes it.  After fork(), the child may use everything that its parent
- * made, except threads (see tcbrt_pool_create) and CUDA, which do not survive it.
+ * Threads.  Any number of threads may use one struct tcbrt at once, as long as none closes it.  After fork(), the
+ * child may use everything that its parent made, except threads (see tcbrt_pool_create) and CUDA, which do not
+ * survive it.
  *
  * Stacks.  A thread that calls needs 128 KiB of stack.  Kernels for GPUs are written (by tcbrt_plan_create,
  * tcbrt_plan_load and the lookups that compare one) in a thread of the library's own for that moment, which has 8 MiB,
  * where the caller's has fewer than 2 MiB left or is not one of the thread library's making.
  *
- * Linking.  CMake: find_package(tcbrt) and tcbrt::tcbrt (or tcbrt::static);
- * otherwise `pkg-config --cflags --libs tcbrt` (with --static for libtcbrt.a).
+ * Linking.  CMake: find_package(tcbrt) and tcbrt::tcbrt (or tcbrt::static); otherwise `pkg-config --cflags --libs
+ * tcbrt` (with --static for libtcbrt.a).
  */
 #ifndef TCBRT_H
 #define TCBRT_H
@@ -169,14 +164,18 @@ enum tcbrt_contract {
 	TCBRT_CONTRACT_F32 = 1, /* MatVecs of quantised weights: activations up to 2^100 (1.2e30); beyond that a result
 				 * may be infinite or NaN although it is small, or its weights are zeros */
 	TCBRT_CONTRACT_F16 = 2,
-	TCBRT_CONTRACT_Q8 = 3 /* activations quantised to 8 bits on the fly */
+	TCBRT_CONTRACT_Q8 = 3, /* activations quantised to 8 bits on the fly */
+	/* The fastest of all that are at least as exact as the op's own, f16 or q8 (f32 before f16 before q8) and have
+	 * the same operands; tuning.contract says which.  With query.geometry: the one named.  docs/whole-models.md */
+	TCBRT_CONTRACT_AUTO = 4,
+	TCBRT_CONTRACT_AUTO_F16 = 6,
+	TCBRT_CONTRACT_AUTO_Q8 = 7
 };
 
 /* What the caches hold when the kernel is called: weights that were last used long ago, or just now. */
 enum tcbrt_state { TCBRT_COLD = 0, TCBRT_HOT = 1 };
 
 struct tcbrt_wgpu_adapter; /* tcbrt_wgpu.h */
-
 #define TCBRT_LAYOUT_ANY_M "any-m"
 
 /* What is asked for.  Set the rest to zero: it means the usual. */
@@ -219,12 +218,12 @@ struct tcbrt_query {
  * NEAREST: another shape was tuned.  Among the shapes whose m, n and k are each within a factor of 4, the one nearest
  * in log2(m), log2(n), log2(k) is taken; of attention and rope_append the number of KV heads of all sequences is such a
  * size in place of k, and k (the size of a head), query heads for each KV head and all other words are the same; of
- * mixtures the numbers of experts are, however tokens spread over them.  The words add, eps and apart change no shape.
- * In the hot state both must fit the same caches.  A small gain at one shape may be a loss at another.  So the winner
- * must be the best of at least 20 candidates, and must be measured against the default of today; the lower end of the
- * 95 % interval of its speedup over it must be at least 1.02, and 0.05 more for each doubling between the shapes. Tiles
- * that were as large as that shape's m, n or k become as large as this one's.  The result must satisfy every constraint
- * of the op at this shape.
+ * mixtures the numbers of experts are, however tokens spread over them.  The words add, bias, eps, apart, xTYPE and
+ * yTYPE change no shape.  In the hot state both must fit the same caches.  A small gain may be a loss elsewhere.  So
+ * the winner must be the best of at least 20 candidates, and must be measured against the default of today; the lower
+ * end of the 95 % interval of its speedup over it must be at least 1.02, and 0.05 more for each doubling between the
+ * shapes. Tiles that were as large as that shape's m, n or k become as large as this one's.  The result must satisfy
+ * every constraint of the op at this shape.
  *
  * ARCHITECTURE: the same rules, for this shape too, with results from another machine of the same architecture: another
  * processor, or a GPU of the same kind and another key.  The reason names it ("measured on NVIDIA H200 (key
@@ -301,7 +300,8 @@ struct tcbrt_tuning {
 	 * without that, in nanoseconds, as the same sweeps measured it.  Over expected_ns it is what TCBRT_GPU_OVERLAP
 	 * is worth.  0: unknown (pdl=0 was not tried with this geometry, or expected_ns is 0, too). */
 	double plain_ns;
-	size_t reserved[1];
+	enum tcbrt_contract contract; /* F32, F16 or Q8, also where the query has another */
+	unsigned reserved[1];
 };
 
 /*
@@ -335,9 +335,9 @@ struct tcbrt_plan;
 enum tcbrt_role { TCBRT_ROLE_INPUT = 0, TCBRT_ROLE_WEIGHTS = 1, TCBRT_ROLE_OUTPUT = 2 };
 
 /*
- * One operand, a dense row-major matrix.  Their order:
+ * One operand, a row-major matrix.  Their order:
  *
- *     quantised products (q4k_matvec, ...)   weights N x K, x M x K, y M x N(, added M x N, elsewhere than y)
+ *     quantised products (q4k_matvec, ...)   weights N x K, x M x K, y M x N(, norm K)(, added M x N, not y)(, bias N)
  *     of experts (q4k_experts_matmul, ...)   weights, x, y, ids(, bias); of experts_swiglu gate, x, y, ids, up(, biases
  *                                            of both); of experts_sum weights, x, y, ids, factors(, bias)
  *     matmul_f32, _f16, _bf16                a M x K, b K x N, c M x N
@@ -375,7 +375,7 @@ struct tcbrt_operand {
 	size_t bytes;         /* as the caller has it */
 	size_t alignment;     /* of its address, in bytes; of packed weights TCBRT_ALIGNMENT */
 	size_t packed_bytes;  /* as the kernel reads it, in place of bytes; 0: as it is stored (info.packed_bytes) */
-	size_t reserved[1];
+	size_t stride;        /* elements from a row to the next, where it is not columns (tcbrt_chain.h); else 0 */
 };
 
 enum {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * libtcbrt: several calls as one, a layer or a whole model for a token.
+ * libtcbrt: several calls as one, a layer or a whole model for a token; and plans whose rows fit in among others'.
  *
  * Calls run in their order, but threads wait for each other only where a call reads or writes what one before it wrote,
  * or writes what one before it read: between the products that make q, k and v of the same row there is no wait.  Which
- * calls these are follows from the addresses and sizes of operands, of which inputs and weights are read and outputs
- * are read and written.  On a GPU a chain is one graph.
+ * calls these are follows from the addresses, sizes and strides of operands, of which inputs and weights are read and
+ * outputs are read and written.  On a GPU a chain is one graph.
  *
  *     struct tcbrt_call calls[] = { { .plan = norm, .operand = { ADDRESS(x), ... } },
  *                                   { .plan = q, .operand = { ADDRESS(packed_q), ... } }, ... };
@@ -27,6 +27,22 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/*
+ * Rows that do not follow each other: q, k and v as parts of the rows of one buffer, written by three products.
+ * Elements from the start of one row to the start of the next, of x and of y; 0: rows follow each other.
+ */
+struct tcbrt_strides {
+	size_t x, y;
+	size_t reserved[2]; /* zeros */
+};
+/* tcbrt_plan_create for such rows, of products with quantised weights (*_matvec, *_matmul and fused MatVecs).  An
+ * operand is then where its first row is, operand.stride tells the stride, and what lies between rows is neither read
+ * nor written.  Nothing is tuned for strides: the plan is that of rows that follow each other.  Multiples of 16 bytes
+ * are read fastest on GPUs.  TCBRT_E_USAGE: the op takes none, or one is less than a row. */
+TCBRT_API int tcbrt_plan_create_strided(const struct tcbrt *rt, const struct tcbrt_query *query,
+					const struct tcbrt_strides *strides, struct tcbrt_plan **out,
+					struct tcbrt_error *err);
 
 struct tcbrt_call {
 	const struct tcbrt_plan *plan; /* of a CPU; or NULL, and gpu */

@@ -65,6 +65,18 @@ TCBRT_API int tcbrt_gguf_tensor(const struct tcbrt_gguf *gguf, size_t index, str
 TCBRT_API int tcbrt_gguf_number(const struct tcbrt_gguf *gguf, const char *name, size_t index, double *out);
 TCBRT_API int tcbrt_gguf_text(const struct tcbrt_gguf *gguf, const char *name, size_t index, const char **text,
 			      size_t *length);
+/* The number of key NAME of the file's architecture: of "attention.head_count" llama.attention.head_count, say; item
+ * LAYER where there is one for each layer, else the only one. */
+TCBRT_API int tcbrt_gguf_parameter(const struct tcbrt_gguf *gguf, const char *name, size_t layer, double *out);
+
+/*
+ * The operand `rotation` of rope_append_* as the model has it: of POSITIONS positions, from 0 on, COLUMNS / 2 cosines,
+ * then as many sines, in f32.  COLUMNS, even, is how many values of a head are rotated.  What the file says of the
+ * base, of linear or YaRN interpolation and of a factor for each angle (rope_freqs.weight) is in them; IS_WINDOWED: of
+ * layers that see a window and have a base of their own (Gemma).  TCBRT_E_FORMAT: it says what cannot be.
+ */
+TCBRT_API int tcbrt_gguf_rotation(const struct tcbrt_gguf *gguf, size_t columns, int is_windowed, size_t positions,
+				  float *out, struct tcbrt_error *err);
 
 #ifdef __cplusplus
 }

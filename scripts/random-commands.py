@@ -37,7 +37,7 @@ SHAPES = ["4x1000", "1x1", "7x33", "1x64x256", "3x17x512", "1x64x500", "0x1", "1
 DEVICES = ["cpu", "cpu:avx2", "cpu:scalar", "cpu:neon", "sm_75", "sm_90", "sm_12", "cuda:0", "cuda:all", "gpu", "all"]
 VALUES = {
     "--op": OPS, "--shape": SHAPES, "--device": DEVICES,
-    "--contract": ["f32", "f32", "f16", "q8", "f8"], "--state": ["cold", "hot", "warm"],
+    "--contract": ["auto", "auto:q8", "f32", "f32", "f16", "q8", "f8"], "--state": ["cold", "hot", "warm"],
     "--threads": ["1", "2", "0", "-1", "999999", "x"], "--seed": ["1", "0", "18446744073709551615", "-1", "1e9"],
     "--max-trials": ["1", "3", "0", "-5", "x"], "--until-stable": ["1", "0.1", "0", "-1", "nan", "1e400", "x"],
     "--target-ratio": ["1.1", "1", "0", "nan", "inf", "-2"], "--finalists": ["1", "4", "0", "1000000", "x"],

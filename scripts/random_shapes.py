@@ -42,6 +42,8 @@ def draw_number(rng, bounds, n):
 
 def draw_word(rng, word, n):
     """The text of WORD, an entry of an op's "words": with what its numbers are, of which each divides the one before."""
+    if "types" in word:
+        return word["word"] + rng.choice(word["types"])
     numbers = []
     for bounds in reversed(word["numbers"]):
         number = draw_number(rng, bounds, n)
@@ -167,4 +169,4 @@ def draw_shape(rng, op, most):
         m = draw_extent(rng, most.m)
     k = draw_inputs(rng, op, min(most.elements // m, most.k))
     n = draw_extent(rng, max(1, min(most.elements // m, most.elements // k, most.n)))
-    return f"{m}x{n}x{k}"
+    return f"{m}x{n}x{k}" + "".join(f",{draw_word(rng, word, 1)}" for word in op["words"] if rng.random() < 0.4)

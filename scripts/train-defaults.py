@@ -234,8 +234,8 @@ def draw_spaces(path, trials, args):
     with open(path, "w", encoding="utf-8") as out:
         while done < args.problems:
             m = draw_size(rng, args.least, 2048, 1) if rng.random() < 0.6 else 2 ** rng.randrange(4, 12)
-            n = draw_size(rng, 1024, 20480, 256 if rng.random() < 0.6 else 1)
-            k = draw_size(rng, 1024, 16384, 256 if rng.random() < 0.4 else 1024)
+            n = draw_size(rng, 1024, 20480, 256 if rng.random() < 0.5 else 1)
+            k = draw_size(rng, 1024, 16384, 256 if rng.random() < 0.7 else 1024)
             words = ["--op", ops[done // 2 % len(ops)], "--contract", ("f16", "q8")[done % 2], "--device", trials.arch,
                      "--shape", f"{m}x{n}x{k}"]
             run = subprocess.run([args.tcbtune, "space", *words, "--features"], capture_output=True, text=True)
@@ -391,9 +391,9 @@ def main():
     parser.add_argument("--folds", type=int, default=6, help="parts that are left out in turn")
     parser.add_argument("--spaces", type=pathlib.Path, help="lines of `tcbtune space --features` of many problems")
     parser.add_argument("--tcbtune", default="tcbtune", help="the program that enumerates them")
-    parser.add_argument("--problems", type=int, default=260, help="of which it does")
+    parser.add_argument("--problems", type=int, default=360, help="of which it does")
     parser.add_argument("--forms", type=int, default=110, help="geometries of a contract in the table, at most")
-    parser.add_argument("--trees", type=int, default=250)
+    parser.add_argument("--trees", type=int, default=300)
     parser.add_argument("--rate", type=float, default=0.15)
     parser.add_argument("--columns", type=float, default=0.3, help="share of the features that a tree may ask")
     parser.add_argument("--ridge", type=float, default=3.0)

@@ -3,7 +3,7 @@
  * Processors: a pool's threads and memory in large pages.  A GPU: the driver, opened while the program runs, as
  * libtcbrt does it, so that one program serves machines with a GPU and without.
  */
-#include "device.h"
+#include "engine.h"
 
 #include <dlfcn.h>
 #include <err.h>
@@ -114,7 +114,6 @@ void device_write(const struct device *device, address to, const void *from, siz
 
 void device_read(const struct device *device, void *to, address from, size_t bytes)
 {
-	device_wait(device);
 	if (device->pool)
 		memcpy(to, (const void *)(uintptr_t)from, bytes);
 	else

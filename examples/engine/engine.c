@@ -41,8 +41,8 @@ static const struct {
 		 { "gemma4", GEMMA | GEMMA_4 },
 		 { NULL, 0 } };
 
-/* What is kept of each token while it is computed, each as wide as the widest; and what is of all: how many tokens
- * there are, the likeliest ones to follow with their scores, and constants. */
+/* What is kept of each token while it is computed: rows of the hidden size up to H, of the widest up to UP, few values;
+ * and what is of all: how many tokens there are, the likeliest ones to follow with their scores, and zeros. */
 enum { X, X2, H, Q, K, V, ROTATED, SEEN, GATE, UP, SCORES, IDS, SHARES, TOKENS, LENGTH, BEST, LIKELY, ZEROS, BUFFERS };
 
 struct layer {
@@ -59,8 +59,7 @@ struct planned {
 
 /* What weights have become. */
 struct packed {
-	const void *stored;
-	char layout[TCBRT_LAYOUT_MAX];
+	char key[3 * TEXT];
 	address at;
 };
 
@@ -76,7 +75,6 @@ struct program {
 struct engine {
 	struct tcbrt_gguf *file;
 	struct options options;
-	char family[TEXT];
 	unsigned ways;
 	size_t layers, hidden, heads, ffn, window, experts, used, shared_ffn, vocabulary, past;
 	size_t key_heads, value_heads, key, value; /* of recurrent layers; 0: there are none */
@@ -92,11 +90,10 @@ struct engine {
 	float *host_logits;
 };
 
-/* COUNT items at AT, and one more. */
+/* COUNT items at AT, and one more, which is zeros. */
 static void *grow(void *at, size_t count, size_t bytes)
 {
-	at = realloc(at, (count + 1) * bytes);
-	if (!at)
+	if (!(at = realloc(at, (count + 1) * bytes)))
 		errx(1, "out of memory");
 	memset((char *)at + count * bytes, 0, bytes);
 	return at;
@@ -104,22 +101,19 @@ static void *grow(void *at, size_t count, size_t bytes)
 
 /* ---- the file ---- */
 
+/* A name ends where it does, or before a plus. */
 static int find(const struct engine *e, const char *name, int layer, struct tcbrt_gguf_tensor *out)
 {
 	char full[TEXT];
 
-	snprintf(full, sizeof(full), layer == NO_LAYER ? "%s" : "blk.%2$d.%1$s", name, layer);
+	snprintf(full, sizeof(full), layer == NO_LAYER ? "%.*s" : "blk.%3$d.%2$.*1$s", (int)strcspn(name, "+"), name,
+		 layer);
 	return tcbrt_gguf_find(e->file, full, out, NULL) == TCBRT_OK;
 }
 
-/* Of a key that is one number or one for each layer. */
 static double number(const struct engine *e, const char *key, size_t layer, double otherwise)
 {
-	char name[2 * TEXT];
-
-	snprintf(name, sizeof(name), "%s.%s", e->family, key);
-	if (tcbrt_gguf_number(e->file, name, layer, &otherwise) != TCBRT_OK)
-		tcbrt_gguf_number(e->file, name, 0, &otherwise);
+	tcbrt_gguf_parameter(e->file, key, layer, &otherwise);
 	return otherwise;
 }
 
@@ -128,22 +122,21 @@ static size_t size(const struct engine *e, const char *key, size_t layer, size_t
 	const double value = number(e, key, layer, (double)otherwise);
 
 	if (!(value >= 1 && value <= 1 << 24))
-		errx(1, "the model's %s.%s is missing, or not from 1 to 2^24", e->family, key);
+		errx(1, "the model's %s is missing, or not from 1 to 2^24", key);
 	return (size_t)value;
 }
 
 static void read_family(struct engine *e)
 {
-	size_t length = 0, family = 0;
+	size_t length = 0, i = 0;
 	const char *text = "";
 
 	tcbrt_gguf_text(e->file, "general.architecture", 0, &text, &length);
-	snprintf(e->family, sizeof(e->family), "%.*s", (int)(length < TEXT ? length : TEXT), text);
-	while (families[family].name && strcmp(families[family].name, e->family) != 0)
-		family++;
-	if (!families[family].name)
-		errx(1, "a model of architecture '%s' is not one that this engine knows", e->family);
-	e->ways = families[family].ways;
+	while (families[i].name && (strlen(families[i].name) != length || memcmp(families[i].name, text, length) != 0))
+		i++;
+	if (!families[i].name)
+		errx(1, "a model of architecture '%.*s' is not one that this engine knows", (int)length, text);
+	e->ways = families[i].ways;
 }
 
 static void read_sizes(struct engine *e)
@@ -161,8 +154,8 @@ static void read_sizes(struct engine *e)
 	e->shared_ffn = size(e, "expert_shared_feed_forward_length", 0, e->ffn);
 	e->key_heads = (size_t)number(e, "ssm.group_count", 0, 0);
 	e->value_heads = size(e, "ssm.time_step_rank", 0, 1);
-	e->key = (size_t)number(e, "ssm.state_size", 0, 0);
-	e->value = (size_t)number(e, "ssm.inner_size", 0, 0) / e->value_heads;
+	e->key = size(e, "ssm.state_size", 0, 1);
+	e->value = size(e, "ssm.inner_size", 0, e->value_heads) / e->value_heads;
 	e->window = size(e, "attention.sliding_window", 0, 1 << 24);
 	e->cap = number(e, "final_logit_softcapping", 0, 0);
 	e->epsilon = rint(epsilon);
@@ -207,75 +200,18 @@ static address copy(const struct engine *e, const void *values, size_t count)
 	return place;
 }
 
-/* Where the weights STORED are in LAYOUT; NULL: nowhere yet, and BYTES of the device are made the place. */
-static address place_of(struct engine *e, const void *stored, const char *layout, size_t bytes, int *is_new)
+/* Where the place of what KEY says is kept, 0 as long as it has none. */
+static address *place_of(struct engine *e, const char *key)
 {
-	*is_new = 0;
 	for (size_t i = 0; i < e->packed_count; i++)
-		if (e->packed[i].stored == stored && strcmp(e->packed[i].layout, layout) == 0)
-			return e->packed[i].at;
+		if (strcmp(e->packed[i].key, key) == 0)
+			return &e->packed[i].at;
 	e->packed = grow(e->packed, e->packed_count, sizeof(*e->packed));
-	struct packed *packed = &e->packed[e->packed_count++];
-	packed->stored = stored;
-	strcpy(packed->layout, layout);
-	*is_new = 1;
-	return packed->at = device_alloc(&e->device, bytes);
+	strcpy(e->packed[e->packed_count].key, key);
+	return &e->packed[e->packed_count++].at;
 }
 
-/* An address, or the weights of that name, of the layer that is being written; zeros: none.  Of a GROUP that is not 0
- * every other group of so many rows, from the first on or, with IS_SECOND, from the second. */
-struct operand {
-	address at;
-	const char *weights;
-	size_t group;
-	int is_second;
-};
-#define OPERANDS(...) ((const struct operand[TCBRT_OPERANDS_MAX]){ __VA_ARGS__ })
-
-/* TENSOR on the device, as operand INDEX of PLAN reads the part of it that WANTED says: packed once for all plans of a
- * layout. */
-static address weights_of(struct engine *e, const struct tcbrt_plan *plan, size_t index, const struct operand *wanted,
-			  const struct tcbrt_gguf_tensor *t)
-{
-	const size_t parts = wanted->group ? 2 : 1, rows = t->dims[1] * t->dims[2];
-	const size_t group = wanted->group * (t->bytes / rows); /* its bytes */
-	const char *data = (const char *)t->data + (wanted->is_second ? group : 0);
-	struct tcbrt_plan_info info;
-	struct tcbrt_operand operand;
-	struct tcbrt_error err;
-	char *gathered = NULL;
-	void *packed = NULL;
-	int is_new;
-
-	tcbrt_plan_info(plan, &info);
-	tcbrt_plan_operand(plan, index, &operand);
-	if (t->dims[0] != operand.columns || rows != parts * operand.rows || t->bytes != parts * operand.bytes)
-		errx(1, "tensor %.*s has %zu x %zu values of type %u; %zu x %zu of type %s are wanted",
-		     (int)t->name_length, t->name, rows, t->dims[0], t->type, parts * operand.rows, operand.columns,
-		     operand.type);
-	const size_t bytes = operand.packed_bytes ? operand.packed_bytes : operand.bytes;
-	const address place = place_of(e, data, operand.packed_bytes ? info.layout : "", bytes, &is_new);
-	if (!is_new)
-		return place;
-	if (group) {
-		gathered = grow(NULL, operand.bytes, 1);
-		for (size_t at = 0; at < operand.bytes; at += group)
-			memcpy(gathered + at, data + 2 * at, group);
-		data = gathered;
-	}
-	if (operand.packed_bytes) {
-		must(tcbrt_weights_alloc(bytes, &packed, NULL, &err), &err);
-		if (tcbrt_pack_operand(plan, index, data, packed) != TCBRT_OK)
-			errx(1, "tensor %.*s cannot be packed: out of memory?", (int)t->name_length, t->name);
-		data = packed;
-	}
-	device_write(&e->device, place, data, bytes);
-	tcbrt_weights_free(packed);
-	free(gathered);
-	return place;
-}
-
-/* ---- a program: what is computed of M tokens, step after step ---- */
+/* ---- a program: what is computed of M tokens, call after call ---- */
 
 struct writer {
 	struct engine *e;
@@ -285,9 +221,79 @@ struct writer {
 	address counts; /* m */
 };
 
+/* An address, or the weights of that name, of the layer that is being written, or of several with plus signs between
+ * them, the rows of one after those of another; zeros: none.  Of a GROUP that is not 0 every other group of so many
+ * rows, from the first on or, with IS_SECOND, from the second. */
+struct operand {
+	address at;
+	const char *weights;
+	size_t group;
+	int is_second;
+};
+#define OPERANDS(...) ((const struct operand[TCBRT_OPERANDS_MAX]){ __VA_ARGS__ })
+
 static int has(const struct writer *w, const char *name)
 {
 	return find(w->e, name, w->layer, &(struct tcbrt_gguf_tensor){ 0 });
+}
+
+/* WANTED's rows, of COLUMNS and BYTES in all: where they are in the file, or, put together, in *OWN. */
+static const char *rows_of(const struct writer *w, const struct operand *wanted, size_t columns, size_t bytes,
+			   char **own)
+{
+	const size_t parts = wanted->group ? 2 : 1;
+	struct tcbrt_gguf_tensor t;
+	size_t done = 0, all = 0;
+
+	if (parts > 1 || strchr(wanted->weights, '+'))
+		*own = grow(NULL, bytes, 1);
+	for (const char *name = wanted->weights; *name; name += strcspn(name, "+"), name += *name == '+') {
+		if (!find(w->e, name, w->layer, &t) || t.dims[0] != columns)
+			errx(1, "the model has no %s with rows of %zu in layer %d", name, columns, w->layer);
+		const size_t group = wanted->group ? wanted->group * (t.bytes / (t.dims[1] * t.dims[2])) : t.bytes;
+		const char *from = (const char *)t.data + wanted->is_second * group;
+		all += t.bytes / parts;
+		for (; from < (const char *)t.data + t.bytes && done + group <= bytes;
+		     from += parts * group, done += group)
+			if (*own)
+				memcpy(*own + done, from, group);
+	}
+	if (done != bytes || all != bytes)
+		errx(1, "%s in layer %d: %zu bytes are wanted, %zu there", wanted->weights, w->layer, bytes, all);
+	return *own ? *own : t.data;
+}
+
+/* WANTED on the device, as operand INDEX of PLAN reads it: packed once for all plans of a layout. */
+static address weights_of(struct writer *w, const struct tcbrt_plan *plan, size_t index, const struct operand *wanted)
+{
+	const int is_cpu = w->e->device.pool != NULL;
+	struct tcbrt_plan_info info;
+	struct tcbrt_operand operand;
+	char key[3 * TEXT], *own = NULL;
+	void *host = NULL;
+
+	tcbrt_plan_info(plan, &info);
+	tcbrt_plan_operand(plan, index, &operand);
+	const size_t bytes = operand.packed_bytes ? operand.packed_bytes : operand.bytes;
+	snprintf(key, sizeof(key), "%d %s %d %s", w->layer, wanted->weights, wanted->is_second,
+		 operand.packed_bytes ? info.layout : "");
+	address *place = place_of(w->e, key);
+	if (*place)
+		return *place;
+	const char *data = rows_of(w, wanted, operand.columns, operand.bytes, &own);
+	*place = device_alloc(&w->e->device, bytes);
+	if (operand.packed_bytes) {
+		host = is_cpu ? (void *)(uintptr_t)*place
+			      : aligned_alloc(TCBRT_ALIGNMENT, (bytes | (TCBRT_ALIGNMENT - 1)) + 1);
+		if (!host || tcbrt_pack_operand(plan, index, data, host) != TCBRT_OK)
+			errx(1, "%s cannot be packed: out of memory?", wanted->weights);
+	}
+	if (!host || !is_cpu)
+		device_write(&w->e->device, *place, host ? host : data, bytes);
+	if (!is_cpu)
+		free(host);
+	free(own);
+	return *place;
 }
 
 /* A call of the op that FORM says: its name, where * is the format of its weights, then perhaps a blank and the words
@@ -295,7 +301,7 @@ static int has(const struct writer *w, const char *name)
 __attribute__((format(printf, 6, 7))) static void add(struct writer *w, size_t m, size_t n, size_t k,
 						      const struct operand *operands, const char *form, ...)
 {
-	struct tcbrt_gguf_tensor tensor[TCBRT_OPERANDS_MAX];
+	struct tcbrt_gguf_tensor tensor = { .format = "" };
 	char text[TEXT], op[TEXT + TCBRT_FORMAT_MAX], *words;
 	struct tcbrt_query query = { .op = op, .m = m, .n = n, .k = k, .contract = TCBRT_CONTRACT_F32 };
 	va_list arguments;
@@ -306,10 +312,9 @@ __attribute__((format(printf, 6, 7))) static void add(struct writer *w, size_t m
 	words = text + strcspn(text, " ");
 	query.words = *words ? words + 1 : "";
 	*words = 0;
-	for (size_t i = 0; i < TCBRT_OPERANDS_MAX; i++)
-		if (operands[i].weights && !find(w->e, operands[i].weights, w->layer, &tensor[i]))
-			errx(1, "the model has no %s in layer %d", operands[i].weights, w->layer);
-	snprintf(op, sizeof(op), "%s%s", *text == '*' ? tensor[0].format : "", text + (*text == '*'));
+	if (*text == '*' && !find(w->e, operands[0].weights, w->layer, &tensor))
+		errx(1, "the model has no %s in layer %d", operands[0].weights, w->layer);
+	snprintf(op, sizeof(op), "%s%s", tensor.format, text + (*text == '*'));
 	if (*text == '*') {
 		query.contract = TCBRT_CONTRACT_DEFAULT;
 		query.layout = w->e->device.pool ? TCBRT_LAYOUT_ANY_M : NULL; /* on a CPU one packing serves any M */
@@ -320,8 +325,7 @@ __attribute__((format(printf, 6, 7))) static void add(struct writer *w, size_t m
 	struct tcbrt_call *call = &p->calls[p->count++];
 	*call = (struct tcbrt_call){ .plan = planned->gpu ? NULL : planned->plan, .gpu = planned->gpu };
 	for (size_t i = 0; i < TCBRT_OPERANDS_MAX; i++)
-		call->operand[i] = operands[i].weights ? weights_of(w->e, planned->plan, i, &operands[i], &tensor[i])
-						       : operands[i].at;
+		call->operand[i] = operands[i].weights ? weights_of(w, planned->plan, i, &operands[i]) : operands[i].at;
 }
 
 /* The LENGTH values of that name times FACTOR, COUNT times: a bias, say, as rows that a product adds.  Of a matrix with
@@ -330,20 +334,21 @@ static address vector(struct writer *w, const char *name, size_t length, size_t 
 {
 	const size_t rows = length / taps;
 	struct tcbrt_gguf_tensor tensor;
-	int is_new;
+	char key[2 * TEXT];
 
-	if (!find(w->e, name, w->layer, &tensor) || strcmp(tensor.format, "f32") != 0 ||
-	    tensor.bytes != length * sizeof(float))
+	if (!find(w->e, name, w->layer, &tensor) || strcmp(tensor.format, "f32") || tensor.bytes != 4 * length)
 		errx(1, "the model has no %s of %zu values in f32 in layer %d", name, length, w->layer);
-	const address place = place_of(w->e, tensor.data, "vector", count * tensor.bytes, &is_new);
-	if (!is_new)
-		return place;
+	snprintf(key, sizeof(key), "%d %s, %zu times", w->layer, name, count);
+	address *place = place_of(w->e, key);
+	if (*place)
+		return *place;
+	*place = device_alloc(&w->e->device, count * tensor.bytes);
 	float *values = grow(NULL, count * length, sizeof(*values));
 	for (size_t i = 0; i < count * length; i++)
 		values[i] = factor * ((const float *)tensor.data)[i % rows * taps + i % length / rows];
-	device_write(&w->e->device, place, values, count * tensor.bytes);
+	device_write(&w->e->device, *place, values, count * tensor.bytes);
 	free(values);
-	return place;
+	return *place;
 }
 
 /* f(x, b) of each of M x N elements */
@@ -394,28 +399,59 @@ static void add_back(struct writer *w, const char *name, size_t k, address x, co
 	}
 }
 
+/* Is what a norm and products by A and B make of a token one call?  On a GPU, where each call costs a microsecond or
+ * two. */
+static int joins(const struct writer *w, const char *a, const char *b)
+{
+	struct tcbrt_gguf_tensor one, other;
+
+	return !w->e->device.pool && w->m == 1 && find(w->e, a, w->layer, &one) && find(w->e, b, w->layer, &other) &&
+	       strcmp(one.format, other.format) == 0;
+}
+
+/* y = W norm(x), W all of NAMES, or what WHAT says of it. */
+static void add_joined(struct writer *w, const char *names, const char *what, size_t n, address x, const char *norm,
+		       address y)
+{
+	const char *form = w->e->epsilon == 5 ? "*_rmsnorm_%smatvec" : "*_rmsnorm_%smatvec eps%.0f";
+
+	add(w, 1, n, w->e->hidden, OPERANDS({ 0, names }, { x }, { y }, { 0, norm }), form, what, w->e->epsilon);
+}
+
 /* x2 = x + attention(norm(x)) */
 static void attend(struct writer *w)
 {
 	struct engine *e = w->e;
 	const struct layer *layer = &e->layer[w->layer];
-	const address *b = e->at, k = b[K], v = has(w, "attn_v.weight") ? b[V] : b[K];
+	const address *b = e->at;
+	address k = b[K], v = has(w, "attn_v.weight") ? b[V] : b[K];
 	const size_t m = w->m, context = e->options.context, head = layer->head, q = e->heads * head;
 	const size_t kv = layer->kv_heads * head;
 	const int has_norms = has(w, "attn_q_norm.weight"), has_sinks = has(w, "attn_sinks.weight");
-	const int is_gated = e->ways & GATED;
+	const int is_gated = e->ways & GATED, has_bias = has(w, "attn_q.bias");
+	const int is_one = !is_gated && !has_bias && v != k && joins(w, "attn_q.weight", "attn_k.weight");
+	const int has_all = is_one && joins(w, "attn_q.weight", "attn_v.weight");
 	char words[TEXT] = "", rotation[TEXT] = "", window[TEXT] = "";
 	address norm = 0;
 
-	add_norm(w, m, e->hidden, b[X], "attn_norm.weight", b[H]);
-	add_part(w, (struct operand){ 0, "attn_q", is_gated ? head : 0, 0 }, q, e->hidden, b[H], 0, b[Q]);
+	if (is_one) {
+		k = b[Q] + 4 * q;
+		v = has_all ? k + 4 * kv : v;
+		add_joined(w, has_all ? "attn_q.weight+attn_k.weight+attn_v.weight" : "attn_q.weight+attn_k.weight", "",
+			   q + kv + has_all * kv, b[X], "attn_norm.weight", b[Q]);
+	} else {
+		add_norm(w, m, e->hidden, b[X], "attn_norm.weight", b[H]);
+		add_part(w, (struct operand){ 0, "attn_q", is_gated ? head : 0, 0 }, q, e->hidden, b[H], 0, b[Q]);
+		add_product(w, "attn_k", kv, e->hidden, b[H], 0, k);
+	}
 	if (is_gated)
 		add_part(w, (struct operand){ 0, "attn_q", head, 1 }, q, e->hidden, b[H], 0, b[GATE]);
-	add_product(w, "attn_k", kv, e->hidden, b[H], 0, k);
-	if (v != k)
+	if (is_one && !has_all)
+		add_joined(w, "attn_v.weight", "", kv, b[X], "attn_norm.weight", v);
+	else if (!is_one && v != k)
 		add_product(w, "attn_v", kv, e->hidden, b[H], 0, v);
 	if (e->ways & GEMMA_4)
-		add_norm(w, m * layer->kv_heads, head, v, NULL, b[V]);
+		add_norm(w, m * layer->kv_heads, head, v, NULL, b[V]), v = b[V];
 	if (has_norms) { /* attention divides scores by the root of a head, which Gemma 4 does not */
 		norm = vector(w, "attn_q_norm.weight", head, 1, 1, e->ways & GEMMA_4 ? sqrtf((float)head) : 1);
 		snprintf(words, sizeof(words), ",qknorm%.0f", e->epsilon);
@@ -424,8 +460,8 @@ static void attend(struct writer *w)
 		snprintf(rotation, sizeof(rotation), ",rot%zu", layer->rotated);
 	add(w, m, context, head,
 	    OPERANDS({ b[Q] }, { *layer->rotation }, { e->at[LENGTH] }, { b[ROTATED] }, { layer->k }, { layer->v },
-		     { has_norms ? norm : k }, { b[V], has_norms ? "attn_k_norm.weight" : NULL }, { has_norms ? k : 0 },
-		     { has_norms ? b[V] : 0 }),
+		     { has_norms ? norm : k }, { v, has_norms ? "attn_k_norm.weight" : NULL }, { has_norms ? k : 0 },
+		     { has_norms ? v : 0 }),
 	    "rope_append_%s h%zu/%zu%s%s%s,apart", e->options.kv, e->heads, layer->kv_heads,
 	    e->ways & PAIRS ? ",pairs" : "", rotation, words);
 	if (layer->is_near)
@@ -451,7 +487,7 @@ static void recur(struct writer *w)
 	const size_t channels = 2 * e->key_heads * e->key + values, each = heads / e->key_heads;
 	const int is_joined = has(w, "ssm_ba.weight"); /* of each head of keys beta's rows, then alpha's */
 	const char *form = m > 1 ? "%s_prefill_f32 h%zu/%zu" : "%s_decode_f32 h%zu/%zu";
-	const struct operand alpha = { 0, is_joined ? "ssm_ba" : "ssm_alpha", is_joined ? each : 0, 1 };
+	const struct operand alpha = { 0, is_joined ? "ssm_ba" : "ssm_alpha", is_joined ? each : 0, is_joined };
 	const struct operand beta = { 0, is_joined ? "ssm_ba" : "ssm_beta", is_joined ? each : 0, 0 };
 
 	add_norm(w, m, e->hidden, b[X], "attn_norm.weight", b[H]);
@@ -525,16 +561,21 @@ static void feed_forward(struct writer *w)
 	struct engine *e = w->e;
 	const address *b = e->at;
 	const char *scale = "layer_output_scale.weight";
+	const char *norm = has(w, "ffn_norm.weight") ? "ffn_norm.weight" : "post_attention_norm.weight";
+	const int is_one = !(e->ways & GEMMA) && joins(w, "ffn_gate.weight", "ffn_up.weight");
 
-	add_norm(w, w->m, e->hidden, b[X2],
-		 has(w, "ffn_norm.weight") ? "ffn_norm.weight" : "post_attention_norm.weight", b[H]);
+	if (is_one)
+		add_joined(w, "ffn_gate.weight+ffn_up.weight", "swiglu_", e->ffn, b[X2], norm, b[GATE]);
+	else
+		add_norm(w, w->m, e->hidden, b[X2], norm, b[H]);
 	if (e->experts) {
 		if (has(w, "ffn_up_shexp.weight"))
 			add_shared(w);
 		add_experts(w);
 		add_elements(w, "add", e->hidden, b[X2], b[H], b[X]);
 	} else {
-		add_gated(w, "ffn_gate", "ffn_up", e->ffn);
+		if (!is_one)
+			add_gated(w, "ffn_gate", "ffn_up", e->ffn);
 		add_back(w, "ffn_down", e->ffn, b[GATE], "post_ffw_norm.weight", b[X2], b[X]);
 	}
 	if (has(w, scale))
@@ -571,52 +612,11 @@ static struct program *program_for(struct engine *e, size_t m)
 	add(&w, 1, e->vocabulary, e->options.top_k,
 	    OPERANDS({ e->logits + 4 * (rows - 1) * e->vocabulary }, { b[LIKELY] }, { b[BEST] }), "topk");
 	w.program->chain = device_chain(&e->device, w.program->calls, w.program->count, &w.program->workspace);
-	w.program->seconds = e->options.times ? grow(NULL, w.program->count, sizeof(double)) : NULL;
+	w.program->seconds = e->options.times ? calloc(w.program->count, sizeof(double)) : NULL;
 	return w.program;
 }
 
 /* ---- memory ---- */
-
-/* What a token adds to angle I of ROTATED values, and what cos and sin are multiplied with. */
-static double frequency(const struct engine *e, size_t i, size_t rotated, int is_near, double *scale)
-{
-	const double factor = is_near ? 1 : number(e, "rope.scaling.factor", 0, 1), head = (double)rotated;
-	const double base = number(e, is_near ? "rope.freq_base_swa" : "rope.freq_base", 0, 10000);
-	const double plain = pow(base, -2 * (double)i / head), pi = 3.14159265358979323846;
-	const double trained = number(e, "rope.scaling.original_context_length", 0, 0); /* 0: it is not YaRN */
-	/* YaRN: angles that turn 32 times and more in training stay, those that turn once or less are interpolated. */
-	const double per = head / (2 * log(base)), first = fmax(floor(per * log(trained / (64 * pi))), 0);
-	const double last = fmin(ceil(per * log(trained / (2 * pi))), head - 1);
-	const double ramp = fmin(fmax(((double)i - first) / fmax(last - first, 0.001), 0), 1);
-
-	*scale = trained > 0 ? 1 + 0.1 * log(factor) : 1;
-	return trained > 0 ? plain * (1 - ramp) + plain / factor * ramp : plain / factor;
-}
-
-/* cos, then sin of the angles of each position. */
-static address rotation_of(const struct engine *e, size_t rotated, int is_near)
-{
-	const size_t half = rotated / 2, context = e->options.context;
-	struct tcbrt_gguf_tensor factors;
-	const int has_factors = !is_near && find(e, "rope_freqs.weight", NO_LAYER, &factors);
-	float *rows = grow(NULL, context * rotated, sizeof(*rows));
-	double scale;
-
-	if (has_factors && (strcmp(factors.format, "f32") != 0 || factors.dims[0] != half))
-		errx(1, "rope_freqs.weight is not a factor in f32 for each angle");
-	for (size_t i = 0; i < half; i++) {
-		const double step = frequency(e, i, rotated, is_near, &scale);
-		const double factor = has_factors ? (double)((const float *)factors.data)[i] : 1;
-
-		for (size_t position = 0; position < context; position++) {
-			rows[position * rotated + i] = (float)(scale * cos((double)position * step / factor));
-			rows[position * rotated + half + i] = (float)(scale * sin((double)position * step / factor));
-		}
-	}
-	const address place = copy(e, rows, context * rotated);
-	free(rows);
-	return place;
-}
 
 /* Layer I with its cache or states; *WIDEST grows to what a token has at most. */
 static void make_layer(struct engine *e, size_t i, size_t *widest)
@@ -632,6 +632,7 @@ static void make_layer(struct engine *e, size_t i, size_t *widest)
 	/* Values of f16 take 32 of 34 bytes, blocks of 32 values half of these. */
 	size_t width = e->heads * head, k = e->options.context * kv_heads * head * 34 / 16, v = k;
 	struct tcbrt_gguf_tensor tensor;
+	struct tcbrt_error err;
 
 	if (find(e, "ssm_out.weight", (int)i, &tensor)) {
 		width = e->value_heads * e->value + 2 * e->key_heads * e->key;
@@ -648,8 +649,12 @@ static void make_layer(struct engine *e, size_t i, size_t *widest)
 	layer->v = device_alloc(&e->device, v);
 	layer->rotation = &e->rotation[has_own];
 	*widest = width > *widest ? width : *widest;
-	if (!*layer->rotation)
-		*layer->rotation = rotation_of(e, layer->rotated, has_own);
+	if (!*layer->rotation) {
+		float *rows = grow(NULL, e->options.context * layer->rotated, sizeof(*rows));
+		must(tcbrt_gguf_rotation(e->file, layer->rotated, has_own, e->options.context, rows, &err), &err);
+		*layer->rotation = copy(e, rows, e->options.context * layer->rotated);
+		free(rows);
+	}
 }
 
 static void make_buffers(struct engine *e)
@@ -657,22 +662,25 @@ static void make_buffers(struct engine *e)
 	const size_t m = e->options.batch, rows = e->options.logits ? m : 1, heads = e->value_heads;
 	const size_t period = e->ways & TILED ? e->key_heads : heads;
 	int32_t *keys_of = grow(NULL, heads, sizeof(*keys_of));
-	size_t widest = e->hidden + e->used * e->ffn + e->shared_ffn + e->experts + TOP_MAX;
+	size_t widest = e->used * e->ffn > e->shared_ffn ? e->used * e->ffn : e->shared_ffn;
 
 	for (size_t i = 0; i < e->layers; i++)
 		make_layer(e, i, &widest);
-	for (size_t i = 0; i < BUFFERS; i++)
-		e->at[i] = device_alloc(&e->device, m * widest * sizeof(float));
-	float *ones = grow(NULL, m * widest, sizeof(*ones));
+	for (size_t i = 0; i < BUFFERS; i++) {
+		const size_t each = i <= H ? e->hidden : i <= UP ? widest : e->experts + heads + TOP_MAX;
+		e->at[i] = device_alloc(&e->device, (m * each + widest) * sizeof(float));
+	}
+	const size_t constants = m * (e->hidden + heads) + widest;
+	float *ones = grow(NULL, constants, sizeof(*ones));
 	for (size_t i = 0; i < heads && e->key_heads; i++)
 		keys_of[i] = (int32_t)(i % period / (period / e->key_heads));
 	e->keys_of = copy(e, keys_of, heads);
-	for (size_t i = 0; i < m * widest; i++)
+	for (size_t i = 0; i < constants; i++)
 		ones[i] = 1;
-	e->ones = copy(e, ones, m * widest);
-	for (size_t i = 0; i < m * widest; i++)
+	e->ones = copy(e, ones, constants);
+	for (size_t i = 0; i < constants; i++)
 		ones[i] = sqrtf((float)e->hidden);
-	e->embedding = copy(e, ones, m * widest);
+	e->embedding = copy(e, ones, constants);
 	e->logits = device_alloc(&e->device, rows * e->vocabulary * sizeof(float));
 	e->host_logits = grow(NULL, rows * e->vocabulary, sizeof(float));
 	free(keys_of);
@@ -745,15 +753,14 @@ static void print_times(const struct engine *e, const struct program *p)
 		fprintf(stderr, "at once %5zu %10.1f us\n", p->tokens, 1e6 * p->spent / (double)(p->runs - 1));
 	for (size_t i = 0; i < p->count && p->seconds; i++)
 		all += p->seconds[i];
-	for (size_t plan = 0; plan < e->plan_count && p->seconds; plan++) {
+	for (const struct planned *plan = e->plans; plan < e->plans + e->plan_count && p->seconds; plan++) {
 		double part = 0;
-		for (size_t i = 0; i < p->count; i++)
-			if (p->calls[i].gpu == e->plans[plan].gpu &&
-			    (p->calls[i].gpu || p->calls[i].plan == e->plans[plan].plan))
-				part += p->seconds[i];
+		for (const struct tcbrt_call *call = p->calls; call < p->calls + p->count; call++)
+			if (call->gpu ? call->gpu == plan->gpu : call->plan == plan->plan)
+				part += p->seconds[call - p->calls];
 		if (part > 0)
 			fprintf(stderr, "    %5.1f %% %10.1f us  %s\n", 100 * part / all, 1e6 * part / (double)p->runs,
-				e->plans[plan].key);
+				plan->key);
 	}
 }
 

@@ -49,7 +49,8 @@ class _Tuning(c.Structure):
                 ("speedup", c.c_double), ("speedup_lo", c.c_double), ("tuned", c.c_size_t * 3),
                 ("geometry", c.c_char * 1024), ("variant", c.c_char * 64), ("reason", c.c_char * 512),
                 ("verdict", c.c_int), ("tuned_query_heads", c.c_uint), ("tuned_kv_heads", c.c_uint),
-                ("tuned_sequences", c.c_uint), ("plain_ns", c.c_double), ("reserved", c.c_size_t * 1)]
+                ("tuned_sequences", c.c_uint), ("plain_ns", c.c_double), ("contract", c.c_int),
+                ("reserved", c.c_uint * 1)]
 
 
 class _Operand(c.Structure):

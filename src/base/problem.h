@@ -41,6 +41,9 @@ struct tcb_problem {
 	char op_name[TCB_OP_NAME_MAX]; /* the op's, for databases and messages */
 	enum tcb_contract contract;
 	struct tcb_shape shape;
+	/* Of the activations that an op reads and of its results, elements from the start of one row to the next; 0:
+	 * rows follow each other.  Nothing is tuned or stored for them. */
+	size_t x_stride, y_stride;
 };
 
 /* "1x4096x4096", "4096x4096" or "1x4096x128,h32/8".  TCB_E_USAGE names what is wrong; zero and overflow are refused. */

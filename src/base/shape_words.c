@@ -18,6 +18,8 @@ const struct tcb_word_row tcb_word_rows[TCB_WORD_COUNT] = {
 #undef ROW
 };
 
+const char *const tcb_word_types[TCB_WORD_TYPES] = { "f32", "f16", "bf16" };
+
 const struct tcb_word_row *tcb_word_second(enum tcb_word word)
 {
 	const unsigned next = word + 1;
@@ -73,9 +75,21 @@ static uint32_t read_tenths(const char **text, uint32_t least, uint32_t most)
 	return value >= least && value <= most ? value : 0;
 }
 
+/* The number of the type that *TEXT begins with, which is moved past it; 0 for none. */
+static uint32_t read_type(const char **text)
+{
+	for (uint32_t i = 0; i < TCB_WORD_TYPES; i++)
+		if (strncmp(*text, tcb_word_types[i], strlen(tcb_word_types[i])) == 0) {
+			*text += strlen(tcb_word_types[i]);
+			return i + 1;
+		}
+	return 0;
+}
+
 static uint32_t read_of(const char **text, const struct tcb_word_row *row)
 {
 	return row->kind == TCB_WORD_FLAG     ? 1
+	       : row->kind == TCB_WORD_TYPE   ? read_type(text)
 	       : row->kind == TCB_WORD_TENTHS ? read_tenths(text, row->least, row->most)
 					      : read_number(text, row->least, row->most);
 }
@@ -86,6 +100,10 @@ static int begins(const char *text, const struct tcb_word_row *word)
 	const size_t length = strlen(word->text);
 	if (strncmp(text, word->text, length) != 0)
 		return 0;
+	if (word->kind == TCB_WORD_TYPE) {
+		text += length;
+		return read_type(&text) != 0;
+	}
 	return word->kind == TCB_WORD_FLAG ? text[length] == ',' || !text[length]
 					   : isdigit((unsigned char)text[length]);
 }
@@ -163,6 +181,8 @@ void tcb_words_print(const struct tcb_words *words, char out[TCB_WORDS_TEXT_MAX]
 		char number[16] = "";
 		if (row->kind == TCB_WORD_TENTHS)
 			snprintf(number, sizeof number, "%u.%u", value / 10, value % 10);
+		else if (row->kind == TCB_WORD_TYPE)
+			snprintf(number, sizeof number, "%s", tcb_word_types[value - 1]);
 		else if (row->kind != TCB_WORD_FLAG)
 			snprintf(number, sizeof number, "%u", value);
 		length += snprintf(out + length, (size_t)(TCB_WORDS_TEXT_MAX - length), "%s%s%s",

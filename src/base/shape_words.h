@@ -21,7 +21,7 @@
  * is a key in databases: rows do not change places.
  * - kind: NUMBER: TEXT is followed by a number from LEAST to MOST; DIVISOR and PART: so it is, behind the number of the
  * row above, which this one divides, or is not above; TENTHS: a number with one decimal, the field has ten times as
- * much; FLAG: TEXT is all, and the field is 1
+ * much; TYPE: one of tcb_word_types, the field is 1 for the first; FLAG: TEXT is all, and the field is 1
  * - with: the word that must be given where this one is, or the word itself
  * - unsaid: what the field is where WITH is given and this is not, which is not printed; without WITH it is 0
  * Plans and snapshots keep the struct as it lies in memory: a list that changes makes TCB_WORDS_FORMAT one more.
@@ -60,8 +60,8 @@
 	X(ONE, one, uint8_t, FLAG, "one", EXPERTS, 1, 1, 0, "one", "for tuning, all tokens use the same experts")     \
 	X(SHARED, shared, uint16_t, NUMBER, "shared", EXPERTS, 1, 64, 0, "shared1",                                   \
 	  "1 expert more, which every token uses beside its own: its id is with the others")                          \
-	X(BIAS, bias, uint16_t, FLAG, "bias", EXPERTS, 1, 1, 0, "bias",                                               \
-	  "a bias for each expert and output is added to its products")                                               \
+	X(BIAS, bias, uint16_t, FLAG, "bias", BIAS, 1, 1, 0, "bias",                                                  \
+	  "a bias for each output, of experts for each expert and output, is added to its products")                  \
 	X(OAI, oai, uint32_t, FLAG, "oai", EXPERTS, 1, 1, 0, "oai",                                                   \
 	  "gate and up are joined as in gpt-oss: clamped, (up + 1) gate sigmoid(1.702 gate); otherwise by silu")      \
 	X(ROTATED, rotated, uint32_t, NUMBER, "rot", QUERY, 8, 1024, 0, "rot64",                                      \
@@ -77,7 +77,8 @@
 	X(EPS, eps, uint16_t, NUMBER, "eps", EPS, 1, 20, 0, "eps6",                                                   \
 	  "10^-6 is added to the mean square or the variance that a norm divides by the root of; otherwise 10^-5")    \
 	X(ADD, add, uint16_t, FLAG, "add", ADD, 1, 1, 0, "add",                                                       \
-	  "an operand as large as a product's results is added to these, as to what passes a layer by")               \
+	  "an operand as large as the results is added to a product, as to what passes a layer by; a norm adds it "   \
+	  "to x and is of the sum, a second output")                                                                  \
 	X(VALUES, values, uint32_t, NUMBER, "v", QUERY, 8, 1024, 0, "v128",                                           \
 	  "heads of V, and of results, have 128 values; otherwise K, as those of q and k")                            \
 	X(VIEW, view, uint16_t, FLAG, "vk", QUERY, 1, 1, 0, "vk",                                                     \
@@ -87,8 +88,16 @@
 	X(ALIBI, alibi, uint32_t, FLAG, "alibi", QUERY, 1, 1, 0, "alibi",                                             \
 	  "a slope for each query head, times how far a token is from the query's own, is taken from its score")      \
 	X(PREFIX, prefix, uint32_t, FLAG, "prefix", QUERY, 1, 1, 0, "prefix",                                         \
-	  "of each sequence some first tokens, as many as an operand says, are seen by all its queries")
-enum { TCB_WORDS_FORMAT = 5 };
+	  "of each sequence some first tokens, as many as an operand says, are seen by all its queries")              \
+	X(X_TYPE, x_type, uint32_t, TYPE, "x", X_TYPE, 1, 3, 0, "xbf16",                                              \
+	  "activations that an op reads, of attention q, are bf16 in memory (or f16); otherwise f32, of attention "   \
+	  "what its contract says")                                                                                   \
+	X(Y_TYPE, y_type, uint32_t, TYPE, "y", Y_TYPE, 1, 3, 0, "yf16", "the same of results")
+enum { TCB_WORDS_FORMAT = 6 };
+
+/* The types of words, "f32", "f16" and "bf16", in the order of enum tcb_type. */
+enum { TCB_WORD_TYPES = 3, TCB_WORD_TYPE_MAX = 4 };
+extern const char *const tcb_word_types[TCB_WORD_TYPES];
 
 /* Of mixtures skew is 10 where nothing was said, and counts where neither even nor one is set.
  * A query token i of a sequence is token length - m + i of it; query is a multiple of kv; cap, window and page are 0
@@ -111,7 +120,7 @@ enum tcb_word {
 		TCB_WORD_COUNT
 };
 
-enum tcb_word_kind { TCB_WORD_NUMBER, TCB_WORD_DIVISOR, TCB_WORD_PART, TCB_WORD_TENTHS, TCB_WORD_FLAG };
+enum tcb_word_kind { TCB_WORD_NUMBER, TCB_WORD_DIVISOR, TCB_WORD_PART, TCB_WORD_TENTHS, TCB_WORD_TYPE, TCB_WORD_FLAG };
 
 struct tcb_word_row {
 	enum tcb_word_kind kind;
@@ -130,8 +139,9 @@ static inline int tcb_word_is_second(const struct tcb_word_row *row)
 const struct tcb_word_row *tcb_word_second(enum tcb_word word);
 
 /* The longest text, with its zero: of each word a comma, what it begins with, the digits of the largest number and a
- * point. */
-#define TCB_WORDS_LENGTH(ID, field, type, kind, text, with, least, most, ...) +sizeof(text) + sizeof(#most)
+ * point, or a type. */
+#define TCB_WORDS_LENGTH(ID, field, type, kind, text, with, least, most, ...) \
+	+sizeof(text) + sizeof(#most) + (TCB_WORD_##kind == TCB_WORD_TYPE ? TCB_WORD_TYPE_MAX : 0)
 enum { TCB_WORDS_TEXT_MAX = 0 TCB_SHAPE_WORDS(TCB_WORDS_LENGTH) };
 #undef TCB_WORDS_LENGTH
 

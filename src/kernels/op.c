@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/kind.h"
+#include "base/sizes.h"
 #include "base/util.h"
 #include "kernels/formats.h"
 #include "kernels/language.h"
@@ -64,6 +65,29 @@ static int operand_of_role(const struct tcb_operand *operands, size_t count, enu
 			return (int)i;
 	}
 	return -1;
+}
+
+enum tcb_status tcb_problem_stride(struct tcb_problem *problem, size_t x_stride, size_t y_stride, struct tcb_error *err)
+{
+	const size_t strides[2] = { x_stride, y_stride };
+	struct tcb_operand all[TCB_OPERANDS_MAX];
+	const size_t count = problem->op->operands(problem, all);
+	if (!x_stride && !y_stride)
+		return TCB_OK;
+	if (!problem->op->has_strides)
+		return tcb_fail(err, TCB_E_USAGE, "op %s has rows that follow each other: it takes no strides",
+				problem->op->name);
+	for (int i = 0; i < 2; i++) {
+		const enum tcb_role role = i ? TCB_ROLE_OUTPUT : TCB_ROLE_INPUT;
+		const struct tcb_operand *of = &all[operand_of_role(all, count, role)];
+		if (strides[i] && (strides[i] < of->cols || strides[i] > INT32_MAX / of->rows))
+			return tcb_fail(err, TCB_E_USAGE,
+					"rows of %s of %s have %zu elements: a stride of %zu is less, or too large",
+					of->name, problem->op->name, of->cols, strides[i]);
+	}
+	problem->x_stride = x_stride;
+	problem->y_stride = y_stride;
+	return TCB_OK;
 }
 
 int tcb_operand_output(const struct tcb_operand *operands, size_t count)
@@ -232,6 +256,8 @@ size_t tcb_operand_place(const struct tcb_operand *operand, size_t index, size_t
 {
 	const struct tcb_format *format = operand->format;
 	*bytes = format ? format->block_bytes : tcb_element_bytes(operand->type);
+	if (operand->stride)
+		index = index / operand->cols * operand->stride + index % operand->cols;
 	return index / (format ? format->block_values : 1) * *bytes;
 }
 
@@ -269,6 +295,14 @@ void tcb_operand_to_f32(const struct tcb_operand *operand, const void *data, siz
 	if (is_wide(operand->type)) {
 		for (size_t i = 0; i < count; i++)
 			out[i] = (float)tcb_operand_value(operand, data, first + i);
+		return;
+	}
+	if (operand->stride) { /* row by row */
+		for (size_t i = 0, piece; i < count; i += piece) {
+			piece = tcb_least(operand->cols - (first + i) % operand->cols, count - i);
+			tcb_type_to_f32(operand->type, from + tcb_operand_place(operand, first + i, &bytes), piece,
+					out + i);
+		}
 		return;
 	}
 	if (!format) {
@@ -342,6 +376,23 @@ double tcb_sum_factor(size_t column)
 double tcb_gamma(double chain)
 {
 	return chain * UNIT_ROUNDOFF / (1 - chain * UNIT_ROUNDOFF);
+}
+
+/* With an error of E at most before it, rounding moves y by unit * (|y| + E) or by half of the smallest number; what
+ * ulps allow is far below 2^-10 of y. */
+void tcb_reference_round(const struct tcb_reference *out, enum tcb_type type, size_t count)
+{
+	static const double units[TCB_TYPE_COUNT] = { [TCB_TYPE_F16] = 0x1p-11, [TCB_TYPE_BF16] = 0x1p-8 };
+	static const double tiny[TCB_TYPE_COUNT] = { [TCB_TYPE_F16] = 0x1p-25, [TCB_TYPE_BF16] = 0x1p-134 };
+	const double unit = units[type];
+	for (size_t i = 0; unit > 0 && i < count; i++) {
+		out->magnitude[i] *= 1 + unit;
+		out->extra[i] = (1 + unit) * out->extra[i] + unit * (1 + 0x1p-10) * fabs(out->y[i]) + tiny[type];
+		if (type == TCB_TYPE_F16 && fabs(out->y[i]) >= 65520) {
+			out->y[i] = copysign(INFINITY, out->y[i]);
+			out->magnitude[i] = out->extra[i] = 0;
+		}
+	}
 }
 
 /* |got - y| over what is allowed; values that no distance can judge must agree in kind. */
@@ -525,7 +576,7 @@ double tcb_output_error_ratio(const struct tcb_plan *plan, const struct tcb_oper
 		const float *as_floats = values;
 		size_t bad = SIZE_MAX;
 		piece = first + count - i < PIECE ? first + count - i : PIECE;
-		if (output->type == TCB_TYPE_F32)
+		if (output->type == TCB_TYPE_F32 && !output->stride)
 			as_floats = (const float *)got + i;
 		else
 			tcb_operand_to_f32(output, got, i, piece, values);

@@ -61,7 +61,8 @@ struct tcb_operand {
 	int is_partly_written;           /* of an output: a call leaves some of it as it was */
 	int is_updated;                  /* of an output: a call reads it, too; fill says what it begins with */
 	size_t touched; /* of an input that streams: what a call reads, where it is less than BYTES; 0: all */
-	int varies; /* of an input: it says what is touched of others; cold calls take it of several seeds in turn */
+	int varies;    /* of an input: it says what is touched of others; cold calls take it of several seeds in turn */
+	size_t stride; /* elements from one row to the next; 0: COLS */
 };
 
 /* What the build signs a CPU's variants with (code_signature.c), sorted by name. */
@@ -374,6 +375,8 @@ struct tcb_op {
 	int has_own_arithmetic;
 	/* Its kernels may be right at the shape that they were made for alone: none is verified at others. */
 	int is_of_its_shape;
+	/* Problems may have an x_stride or y_stride. */
+	int has_strides;
 	/* Of an op that was loaded: what stands behind its callbacks, a library or another process, for them alone; the
 	 * file that describes it, as it was named (NULL: there is none); and a hash of all that it was made from, by
 	 * which what is remembered of it is told from what an op of its name was before. */
@@ -443,6 +446,9 @@ enum tcb_status tcb_op_check_shape(const struct tcb_op *op, const struct tcb_sha
 /* Checks op, contract and shape together; fills OUT. */
 enum tcb_status tcb_problem_init(const struct tcb_op *op, enum tcb_contract contract, const struct tcb_shape *shape,
 				 struct tcb_problem *out, struct tcb_error *err);
+/* PROBLEM with rows of its first input, and of its first output, so many elements apart (0: as many as they have). */
+enum tcb_status tcb_problem_stride(struct tcb_problem *problem, size_t x_stride, size_t y_stride,
+				   struct tcb_error *err);
 /* Index of the first OUTPUT and of the first WEIGHTS operand; -1 where there is none. */
 int tcb_operand_output(const struct tcb_operand *operands, size_t count);
 int tcb_operand_weights(const struct tcb_operand *operands, size_t count);
@@ -479,6 +485,12 @@ static inline size_t tcb_type_bytes(enum tcb_type type)
 void tcb_type_to_f32(enum tcb_type type, const void *elements, size_t count, float *out);
 /* COUNT floats as TYPE, which holds floats; they are rounded to nearest even. */
 void tcb_type_from_f32(enum tcb_type type, const float *values, size_t count, void *out);
+/* What a word of a shape says of TYPE; 0 said nothing. */
+_Static_assert(TCB_TYPE_F32 == 0 && TCB_TYPE_F16 == 1 && TCB_TYPE_BF16 == 2, "words of shapes have types by number");
+static inline enum tcb_type tcb_worded_type(uint32_t word, enum tcb_type unsaid)
+{
+	return word ? (enum tcb_type)(word - 1) : unsaid;
+}
 const char *tcb_type_text(enum tcb_type type); /* "f32", "f16", "bf16", "blocks", "i32", "u32", "f64", "e4m3" */
 /* COUNT elements of OPERAND, which is at DATA, from element FIRST on.  A block of which the poison's
  * scale is left, but not all else, has infinities for values: nobody expects these. */
@@ -501,6 +513,14 @@ void tcb_reference_share(const struct tcb_reference *out, size_t tasks, tcb_task
 double tcb_sum_factor(size_t column);
 /* gamma(d) of SPEC section 4. */
 double tcb_gamma(double chain);
+/* COUNT outputs of OUT as references of what is rounded to TYPE, one of those that words say, at the end. */
+void tcb_reference_round(const struct tcb_reference *out, enum tcb_type type, size_t count);
+/* Is PLAN's result what its op's exact() has, bit for bit? */
+static inline int tcb_plan_is_exact(const struct tcb_plan *plan)
+{
+	const struct tcb_words *words = &plan->problem.shape.words;
+	return plan->variant->class == TCB_CLASS_EXACT && plan->problem.op->exact && !words->x_type && !words->y_type;
+}
 /* Largest |got - y| / allowed over COUNT outputs; infinity for a NaN where y is none, or an error where none is
  * allowed.  FIRST_BAD_OUT (nullable) gets the first output with a ratio above 1. */
 double tcb_error_ratio(const struct tcb_plan *plan, const struct tcb_reference *reference, const float *got,

@@ -36,7 +36,20 @@ enum tcb_status tcb_quant_check_shape(const struct tcb_op *op, const struct tcb_
 	    tcb_mul_size(y_bytes, sizeof(float), &y_bytes))
 		return tcb_fail(err, TCB_E_OVERFLOW, "shape %zux%zux%zu is too large for this machine's sizes",
 				shape->m, shape->n, shape->k);
+	if (shape->words.x_type == 1 || shape->words.y_type == 1)
+		return tcb_fail(err, TCB_E_USAGE, "x and y of %s are f32 where nothing else is said: leave %s out",
+				op->name, shape->words.x_type == 1 ? "xf32" : "yf32");
 	return TCB_OK;
+}
+
+/* An operand of ROWS rows of COLS elements of TYPE, STRIDE apart. */
+static void lay_out_rows(struct tcb_operand *out, enum tcb_type type, size_t rows, size_t cols, size_t stride)
+{
+	out->type = type;
+	out->rows = rows;
+	out->cols = cols;
+	out->stride = stride == cols ? 0 : stride;
+	out->bytes = ((rows - 1) * stride + cols) * tcb_type_bytes(type);
 }
 
 size_t tcb_quant_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
@@ -56,25 +69,31 @@ size_t tcb_quant_operands(const struct tcb_problem *problem, struct tcb_operand 
 	out[TCB_QUANT_X] = (struct tcb_operand){
 		.name = "x",
 		.role = TCB_ROLE_INPUT,
-		.type = TCB_TYPE_F32,
-		.rows = s->m,
-		.cols = s->k,
-		.bytes = s->m * s->k * sizeof(float),
 	};
 	out[TCB_QUANT_Y] = (struct tcb_operand){
 		.name = "y",
 		.role = TCB_ROLE_OUTPUT,
-		.type = TCB_TYPE_F32,
-		.rows = s->m,
-		.cols = s->n,
-		.bytes = s->m * s->n * sizeof(float),
 	};
-	if (!s->words.add)
-		return TCB_QUANT_OPERANDS;
-	out[TCB_QUANT_ADDED] = out[TCB_QUANT_Y];
-	out[TCB_QUANT_ADDED].name = "added";
-	out[TCB_QUANT_ADDED].role = TCB_ROLE_INPUT;
-	return TCB_QUANT_ADDED + 1;
+	lay_out_rows(&out[TCB_QUANT_X], tcb_quant_x_type(problem), s->m, s->k, tcb_quant_x_stride(problem));
+	lay_out_rows(&out[TCB_QUANT_Y], tcb_quant_y_type(problem), s->m, s->n, tcb_quant_y_stride(problem));
+	if (s->words.add) {
+		out[TCB_QUANT_ADDED] = (struct tcb_operand){ .name = "added", .role = TCB_ROLE_INPUT };
+		lay_out_rows(&out[TCB_QUANT_ADDED], TCB_TYPE_F32, s->m, s->n, s->n);
+	}
+	out[tcb_quant_bias_at(problem)] = tcb_quant_bias_operand(s->n);
+	return tcb_quant_bias_at(problem) + (s->words.bias != 0);
+}
+
+struct tcb_operand tcb_quant_bias_operand(size_t values)
+{
+	return (struct tcb_operand){
+		.name = "bias",
+		.role = TCB_ROLE_INPUT,
+		.type = TCB_TYPE_F32,
+		.rows = 1,
+		.cols = values,
+		.bytes = values * sizeof(float),
+	};
 }
 
 void tcb_quant_fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
@@ -86,24 +105,53 @@ void tcb_quant_fill(const struct tcb_problem *problem, uint64_t seed, void *cons
 	uint8_t *block = operand[TCB_QUANT_WEIGHTS];
 	for (size_t b = 0; b < s->n * (s->k / format->block_values); b++, block += format->block_bytes)
 		tcb_block_random(format, &rng, block);
-	float *x = operand[TCB_QUANT_X];
-	for (size_t i = 0; i < s->m * s->k; i++)
-		x[i] = tcb_rng_normal(&rng);
+	const enum tcb_type type = tcb_quant_x_type(problem);
+	for (size_t m = 0; m < s->m; m++) {
+		char *x = (char *)operand[TCB_QUANT_X] + m * tcb_quant_x_stride(problem) * tcb_type_bytes(type);
+		for (size_t i = 0; i < s->k; i++, x += tcb_type_bytes(type)) {
+			const float value = tcb_rng_normal(&rng);
+			tcb_type_from_f32(type, &value, 1, x);
+		}
+	}
 	float *added = s->words.add ? operand[TCB_QUANT_ADDED] : NULL;
 	for (size_t i = 0; added && i < s->m * s->n; i++)
 		added[i] = tcb_rng_normal(&rng);
+	float *bias = s->words.bias ? operand[tcb_quant_bias_at(problem)] : NULL;
+	for (size_t j = 0; bias && j < s->n; j++)
+		bias[j] = tcb_rng_normal(&rng);
 }
 
-void tcb_quant_add(const struct tcb_problem *problem, void *const operand[], size_t row, size_t rows, size_t column,
-		   size_t columns, float *y)
+const float *tcb_quant_x_values(const struct tcb_problem *problem, const void *x, size_t token, size_t first,
+				size_t values, float *room)
 {
-	const size_t n = problem->shape.n;
-	if (!problem->shape.words.add)
-		return;
-	const float *added = (const float *)operand[TCB_QUANT_ADDED] + row * n + column;
-	for (size_t i = 0; i < rows; i++, y += n, added += n)
-		for (size_t j = 0; j < columns; j++)
-			y[j] += added[j];
+	const enum tcb_type type = tcb_quant_x_type(problem);
+	const char *from = (const char *)x + (token * tcb_quant_x_stride(problem) + first) * tcb_type_bytes(type);
+	if (type == TCB_TYPE_F32)
+		return (const float *)(const void *)from;
+	tcb_type_to_f32(type, from, values, room);
+	return room;
+}
+
+struct tcb_quant_more tcb_quant_more(const struct tcb_problem *problem, void *const operand[])
+{
+	const struct tcb_words *words = &problem->shape.words;
+	return (struct tcb_quant_more){ .n = problem->shape.n,
+					.stride = tcb_quant_y_stride(problem),
+					.bias = words->bias ? operand[tcb_quant_bias_at(problem)] : NULL,
+					.added = words->add ? operand[TCB_QUANT_ADDED] : NULL };
+}
+
+void tcb_quant_add_more(const struct tcb_quant_more *more, size_t row, size_t rows, size_t column, size_t columns,
+			float *y)
+{
+	const float *bias = more->bias ? more->bias + column : NULL;
+	const float *added = more->added ? more->added + row * more->n + column : NULL;
+	for (size_t i = 0; i < rows && (bias || added); i++, y += more->stride) {
+		for (size_t j = 0; bias && j < columns; j++)
+			y[j] += bias[j];
+		for (size_t j = 0; added && j < columns; j++)
+			y[j] += added[i * more->n + j];
+	}
 }
 
 double tcb_quant_flops(const struct tcb_problem *problem)

@@ -80,9 +80,10 @@ struct job {
 	const struct tcb_problem *problem;
 	const struct tcb_format *format;
 	const uint8_t *weights;
-	const float *x;
+	const void *x;
 	const struct tcb_reference_tiles *tiles;
 	const struct tcb_quant_fused *fused;
+	const struct tcb_quant_more *more;
 	double gamma_max;
 	struct tcb_reference *out;
 	size_t m, n;           /* outputs that are wanted */
@@ -130,12 +131,16 @@ static double least_of_terms(const struct job *job)
 static double norm_factor(const struct job *job, size_t token)
 {
 	const size_t k = job->problem->shape.k;
-	const float *x = job->x + token * k;
 	double sum = 0;
 	if (!job->fused->norm)
 		return 1;
-	for (size_t i = 0; i < k; i++)
-		sum += (double)x[i] * (double)x[i];
+	for (size_t first = 0; first < k; first += SPAN) {
+		float room[SPAN];
+		const size_t values = tcb_least(SPAN, k - first);
+		const float *x = tcb_quant_x_values(job->problem, job->x, token, first, values, room);
+		for (size_t i = 0; i < values; i++)
+			sum += (double)x[i] * (double)x[i];
+	}
 	return 1 / sqrt(sum / (double)k + job->fused->eps);
 }
 
@@ -143,7 +148,8 @@ static double norm_factor(const struct job *job, size_t token)
 static void weigh_token(const struct job *job, size_t token, size_t k, double factor, size_t values, size_t i,
 			struct panels *p)
 {
-	const float *x = job->x + token * job->problem->shape.k + k, *norm = job->fused->norm;
+	float room[SPAN];
+	const float *x = tcb_quant_x_values(job->problem, job->x, token, k, values, room), *norm = job->fused->norm;
 	const enum tcb_contract contract = job->problem->contract;
 	const size_t group = tcb_quant_group(job->format);
 	const size_t run = tcb_is_float(job->format->id) ? SPAN / RUNS : job->format->run_values;
@@ -341,6 +347,18 @@ static void gate(const struct tcb_quant_gate *how, double gamma_max, size_t toke
 		}
 }
 
+/* The bias of columns N0 on, or of those BESIDE them: one more addition of a kernel's chain. */
+static void add_bias(const struct job *job, size_t tokens, size_t beside, size_t n0, size_t rows, const struct sums *to)
+{
+	for (size_t i = 0; job->more->bias && i < tokens; i++)
+		for (size_t j = 0; j < rows; j++) {
+			const size_t column = tcb_grid_column(job->out->grid, n0 + j);
+			const double bias = (double)job->more->bias[beside + column];
+			to->y[i * to->stride + j] += bias;
+			to->magnitude[i * to->stride + j] += fabs(bias);
+		}
+}
+
 static void run_task(void *ctx, size_t task, unsigned thread)
 {
 	const struct job *job = ctx;
@@ -350,16 +368,19 @@ static void run_task(void *ctx, size_t task, unsigned thread)
 	const struct sums to = { job->out->y + at, job->out->magnitude + at, job->out->extra + at, job->n };
 	(void)thread;
 	multiply(job, m0, tokens, 0, n0, rows, &to);
+	add_bias(job, tokens, 0, n0, rows, &to);
 	if (job->fused->is_gated) {
 		double up[3][GATED_M * PANEL_N];
 		const struct sums beside = { up[0], up[1], up[2], PANEL_N };
 		multiply(job, m0, tokens, job->problem->shape.n, n0, rows, &beside);
+		add_bias(job, tokens, job->problem->shape.n, n0, rows, &beside);
 		gate(&TCB_QUANT_SILU, job->gamma_max, tokens, rows, &to, &beside);
 	}
 }
 
 static struct job make_job(const struct tcb_problem *problem, void *const operand[],
-			   const struct tcb_quant_fused *fused, struct tcb_reference *out)
+			   const struct tcb_quant_fused *fused, const struct tcb_quant_more *more,
+			   struct tcb_reference *out)
 {
 	const double norm = fused->norm ? TCB_QUANT_NORM_CHAIN + (double)tcb_div_up(problem->shape.k, SPAN) : 0;
 	const double chain = tcb_quant_chain_max(problem->shape.k) + norm;
@@ -371,7 +392,8 @@ static struct job make_job(const struct tcb_problem *problem, void *const operan
 		.x = operand[TCB_QUANT_X],
 		.tiles = tcb_reference_tiles(),
 		.fused = fused,
-		.gamma_max = tcb_gamma(chain + fused->is_gated),
+		.more = more,
+		.gamma_max = tcb_gamma(chain + fused->is_gated + (more->bias != NULL)),
 		.out = out,
 		.m = out->grid ? out->grid->row_count : problem->shape.m,
 		.n = n,
@@ -395,13 +417,21 @@ static void add_added(const struct tcb_problem *problem, const float *added, str
 		}
 }
 
+void tcb_quant_reference_rows(const struct tcb_problem *problem, void *const operand[],
+			      const struct tcb_quant_fused *fused, const struct tcb_quant_more *more,
+			      struct tcb_reference *out)
+{
+	struct job job = make_job(problem, operand, fused, more, out);
+	tcb_reference_share(out, job.across * tcb_div_up(job.m, job.task_m), run_task, &job);
+	if (more->added)
+		add_added(problem, more->added, out);
+	tcb_reference_round(out, tcb_quant_y_type(problem), job.m * job.n);
+}
+
 void tcb_quant_reference_fused(const struct tcb_problem *problem, void *const operand[],
 			       const struct tcb_quant_fused *fused, struct tcb_reference *out)
 {
-	struct job job = make_job(problem, operand, fused, out);
-	tcb_reference_share(out, job.across * tcb_div_up(job.m, job.task_m), run_task, &job);
-	if (problem->shape.words.add)
-		add_added(problem, operand[TCB_QUANT_ADDED], out);
+	tcb_quant_reference_rows(problem, operand, fused, &(struct tcb_quant_more){ .bias = NULL }, out);
 }
 
 void tcb_quant_reference_gate(const struct tcb_quant_gate *how, size_t k, size_t count,
@@ -414,7 +444,8 @@ void tcb_quant_reference_gate(const struct tcb_quant_gate *how, size_t k, size_t
 
 void tcb_quant_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
-	tcb_quant_reference_fused(problem, operand, &(struct tcb_quant_fused){ .norm = NULL }, out);
+	const struct tcb_quant_more more = tcb_quant_more(problem, operand);
+	tcb_quant_reference_rows(problem, operand, &(struct tcb_quant_fused){ .norm = NULL }, &more, out);
 }
 
 /* --- sums of outputs --- */
@@ -507,18 +538,31 @@ static void run_sums(void *ctx, size_t task, unsigned thread)
 	}
 }
 
+/* COUNT sums of results that are rounded each: of as much as all their terms are large. */
+static void round_sums(const struct tcb_problem *problem, const struct tcb_reference *out, size_t count)
+{
+	static const double units[TCB_TYPE_COUNT] = { [TCB_TYPE_F16] = 0x1p-11, [TCB_TYPE_BF16] = 0x1p-8 };
+	const double unit = units[tcb_quant_y_type(problem)];
+	for (size_t i = 0; unit > 0 && i < count; i++)
+		out->extra[i] =
+			(1 + unit) * (out->extra[i] + unit * out->magnitude[i]) + 1.5 * TCB_SUM_COLUMNS * half_least;
+}
+
 void tcb_quant_reference_sums(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
-	struct job job = make_job(problem, operand, &(struct tcb_quant_fused){ .norm = NULL }, out);
+	const struct tcb_quant_more more = tcb_quant_more(problem, operand);
+	struct job job = make_job(problem, operand, &(struct tcb_quant_fused){ .norm = NULL }, &more, out);
 	job.across = tcb_div_up(job.n, TCB_SUM_COLUMNS);
 	tcb_reference_share(out, tcb_div_up(job.n, SUM_ROWS), run_sums, &job);
-	const float *added = problem->shape.words.add ? operand[TCB_QUANT_ADDED] : NULL;
-	for (size_t i = 0; added && i < job.m * job.n; i++) {
+	for (size_t i = 0; (more.bias || more.added) && i < job.m * job.n; i++) {
 		const size_t column = i % job.n, at = i / job.n * job.across + column / TCB_SUM_COLUMNS;
-		const double more = (double)added[i] * tcb_sum_factor(column);
-		out->y[at] += more;
-		out->magnitude[at] += fabs(more);
+		const double factor = tcb_sum_factor(column);
+		const double bias = more.bias ? (double)more.bias[column] * factor : 0;
+		const double added = more.added ? (double)more.added[i] * factor : 0;
+		out->y[at] += bias + added;
+		out->magnitude[at] += fabs(bias) + fabs(added);
 	}
+	round_sums(problem, out, job.m * job.across);
 }
 
 size_t tcb_quant_drawn_columns(const struct tcb_problem *problem)

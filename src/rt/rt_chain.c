@@ -40,6 +40,30 @@ static int writes_weights(enum tcbrt_role before, enum tcbrt_role now)
 	return before == TCBRT_ROLE_OUTPUT && now == TCBRT_ROLE_WEIGHTS;
 }
 
+/* Bytes from a row to the next, and of a row. */
+static void rows_of(const struct tcbrt_operand *operand, size_t *stride, size_t *row)
+{
+	const size_t elements = (operand->rows - 1) * operand->stride + operand->columns;
+	*stride = operand->bytes / elements * operand->stride;
+	*row = operand->bytes / elements * operand->columns;
+}
+
+/* Do A, at AT, and B, at TO, whose bytes overlap, have parts of the rows of one buffer that do not? */
+static int are_beside(const struct tcbrt_operand *a, unsigned long long at, const struct tcbrt_operand *b,
+		      unsigned long long to)
+{
+	size_t stride_a, stride_b, row_a, row_b;
+
+	if (!a->stride || !b->stride)
+		return 0;
+	rows_of(a, &stride_a, &row_a);
+	rows_of(b, &stride_b, &row_b);
+	if (stride_a != stride_b)
+		return 0;
+	const size_t behind = to >= at ? (to - at) % stride_a : (stride_a - (at - to) % stride_a) % stride_a;
+	return behind >= row_a && behind + row_b <= stride_a;
+}
+
 /* Have two calls operands that overlap and that MATTER? */
 static int touch(const struct rt_link *one, const struct rt_link *other, pair_fn *matter)
 {
@@ -48,7 +72,8 @@ static int touch(const struct rt_link *one, const struct rt_link *other, pair_fn
 			const struct tcbrt_operand *a = &one->plan->operand[i], *b = &other->plan->operand[j];
 			const unsigned long long at = one->address[i], to = other->address[j];
 
-			if (matter(a->role, b->role) && at < to + operand_bytes(b) && to < at + operand_bytes(a))
+			if (matter(a->role, b->role) && at < to + operand_bytes(b) && to < at + operand_bytes(a) &&
+			    !are_beside(a, at, b, to))
 				return 1;
 		}
 	return 0;

@@ -18,7 +18,7 @@
 #include "rt/runtime.h"
 
 enum {
-	NEAR_MAX = 8, /* how many of the nearest are tried; the next ones are hardly near */
+	NEAR_MAX = RT_NEAR_MAX, /* how many of the nearest are tried; the next ones are hardly near */
 	PHRASE_MAX = 192
 };
 
@@ -141,6 +141,24 @@ static void search(struct asking *asking)
 	asking->own.far = asking->kin.far = INFINITY;
 	for (unsigned i = 0; i < asking->rt->layer_count; i++)
 		search_layer(asking, &asking->rt->layers[i], at);
+}
+
+unsigned rt_near(const struct tcbrt *rt, const struct rt_device *device, const struct rt_key *key, int is_own,
+		 struct rt_found out[RT_NEAR_MAX])
+{
+	struct asking asking = { .rt = rt, .key = key, .on = device };
+	const struct near *near = is_own ? &asking.own : &asking.kin;
+	unsigned count = 0;
+
+	search(&asking);
+	for (unsigned i = 0; i < near->count; i++) {
+		const struct rt_image *image = &near->of[i].layer->image;
+		const struct rt_found found = { near->of[i].layer, &image->entries[near->of[i].point.entry] };
+
+		if (near->of[i].point.entry < image->entry_count && rt_refusal(rt, &found) == RT_FINE)
+			out[count++] = found;
+	}
+	return count;
 }
 
 static int is_legal(const struct asking *asking, const struct tcb_geometry *geometry, unsigned threads)

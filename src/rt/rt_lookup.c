@@ -101,6 +101,8 @@ static int make_key(const struct tcbrt *rt, const struct tcbrt_query *query, str
 	char room[TCB_DEVICE_NAME_MAX];
 	const char *name;
 	const struct tcb_op *op;
+	enum tcb_contract least;
+	int is_auto;
 
 	key->op = rt_op_find(rt, query->op);
 	if (key->op == RT_NONE)
@@ -119,16 +121,13 @@ static int make_key(const struct tcbrt *rt, const struct tcbrt_query *query, str
 		return fail(out, TCBRT_E_USAGE, "query.wgpu is not of query.device", name, "leave one of them NULL");
 	if (tcb_op_require(op, &rt->devices[key->device].target, NULL) != TCB_OK)
 		return fail(out, TCBRT_E_UNSUPPORTED, "there are no GPU kernels of op", query->op, "ask for \"cpu\"");
-	if ((unsigned)query->contract > TCB_CONTRACT_COUNT)
+	if (!rt_contract_read(op, query->contract, &least, &is_auto))
 		return fail(out, TCBRT_E_USAGE, "query for op", query->op, "contract is outside enum tcbrt_contract");
 	if ((unsigned)query->state >= TCB_STATE_COUNT)
 		return fail(out, TCBRT_E_USAGE, "query for op", query->op, "state is outside enum tcbrt_state");
-	_Static_assert(TCBRT_CONTRACT_F32 == TCB_CONTRACT_F32 + 1 && TCBRT_CONTRACT_F16 == TCB_CONTRACT_F16 + 1 &&
-			       TCBRT_CONTRACT_Q8 == TCB_CONTRACT_Q8 + 1 && (int)TCBRT_COLD == TCB_COLD &&
-			       (int)TCBRT_HOT == TCB_HOT,
-		       "the header's lists follow those of base/problem.h");
-	key->contract = (uint16_t)(query->contract == TCBRT_CONTRACT_DEFAULT ? (unsigned)op->default_contract
-									     : (unsigned)query->contract - 1u);
+	_Static_assert((int)TCBRT_COLD == TCB_COLD && (int)TCBRT_HOT == TCB_HOT,
+		       "the header's list follows that of base/problem.h");
+	key->contract = (uint16_t)least;
 	key->state = (uint16_t)query->state;
 	key->threads = rt_has_threads(&rt->devices[key->device]) ? query->threads : 0;
 	if (key->threads > RT_THREADS_MAX)
@@ -140,6 +139,11 @@ static int make_key(const struct tcbrt *rt, const struct tcbrt_query *query, str
 	if (query->words && tcb_words_parse(query->words, &key->words, NULL) != TCB_OK)
 		return fail(out, TCBRT_E_USAGE, "query for op", query->op,
 			    "words are invalid: they are those of a shape, as in \"h32/8,b4\"");
+	if (is_auto && !query->geometry) {
+		const struct rt_device device = device_of(rt, query, key);
+
+		key->contract = (uint16_t)rt_contract_choose(rt, &device, key);
+	}
 	return TCBRT_OK;
 }
 
@@ -159,10 +163,29 @@ static void fit(const struct tcbrt *rt, const struct tcbrt_query *query, const s
 	*exact = (struct rt_exact){ .unfit = exact->found };
 }
 
-int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_tuning *out)
+static int answer(const struct tcbrt *rt, const struct tcbrt_query *query, const struct rt_key *key,
+		  struct tcbrt_tuning *out)
 {
 	struct rt_exact exact;
 	struct rt_device device;
+
+	if (query->geometry) {
+		device = device_of(rt, query, key);
+		return rt_asked(rt, query->geometry, &device, key, out);
+	}
+	rt_exact(rt, key, &exact);
+	if (exact.found.layer && query->wgpu)
+		fit(rt, query, key, &exact);
+	if (!exact.found.layer) {
+		device = device_of(rt, query, key);
+		return rt_fallback(rt, &device, key, &exact, out);
+	}
+	copy_exact(rt, key, &exact.found, out);
+	return TCBRT_OK;
+}
+
+int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_tuning *out)
+{
 	struct rt_key key;
 	int code;
 
@@ -175,21 +198,11 @@ int tcbrt_lookup(const struct tcbrt *rt, const struct tcbrt_query *query, struct
 				     : "query.op",
 			    "it is NULL");
 	code = make_key(rt, query, &key, out);
-	if (code != TCBRT_OK)
-		return code;
-	if (query->geometry) {
-		device = device_of(rt, query, &key);
-		return rt_asked(rt, query->geometry, &device, &key, out);
-	}
-	rt_exact(rt, &key, &exact);
-	if (exact.found.layer && query->wgpu)
-		fit(rt, query, &key, &exact);
-	if (!exact.found.layer) {
-		device = device_of(rt, query, &key);
-		return rt_fallback(rt, &device, &key, &exact, out);
-	}
-	copy_exact(rt, &key, &exact.found, out);
-	return TCBRT_OK;
+	if (code == TCBRT_OK)
+		code = answer(rt, query, &key, out);
+	if (code == TCBRT_OK)
+		out->contract = rt_contract_told((enum tcb_contract)key.contract);
+	return code;
 }
 
 enum tcb_status rt_query_problem(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcb_problem *problem,

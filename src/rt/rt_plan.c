@@ -18,6 +18,7 @@
 #include "kernels/gpu/ptx_code.h"
 #include "kernels/signature.h"
 #include "rt/runtime.h"
+#include "tcbrt_chain.h"
 
 /* What GPU kernels ask of the operands that they do not pack: the widest access.  WebGPU has offsets. */
 enum { GPU_ALIGNMENT = 16 };
@@ -76,6 +77,7 @@ static void describe_operands(struct tcbrt_plan *plan)
 		to->rows = from->rows;
 		to->columns = from->cols;
 		to->bytes = from->bytes;
+		to->stride = from->stride;
 		to->packed_bytes = packed[i];
 		to->alignment = packed[i]                   ? TCBRT_ALIGNMENT
 				: rt_plan_is_ptx(plan)      ? GPU_ALIGNMENT
@@ -240,8 +242,8 @@ static enum tcb_status require_layout(const struct tcbrt_tuning *tuning, const c
 			word ? word : "native", name);
 }
 
-static enum tcb_status create(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_plan **out,
-			      struct tcb_error *err)
+static enum tcb_status create(const struct tcbrt *rt, const struct tcbrt_query *query,
+			      const struct tcbrt_strides *strides, struct tcbrt_plan **out, struct tcb_error *err)
 {
 	struct tcbrt_tuning tuning;
 	struct tcb_geometry geometry;
@@ -254,6 +256,7 @@ static enum tcb_status create(const struct tcbrt *rt, const struct tcbrt_query *
 	if (code != TCBRT_OK)
 		return tcb_fail(err, (enum tcb_status)code, "%s", tuning.reason);
 	TCB_TRY(rt_query_problem(rt, query, &problem, &device, err));
+	TCB_TRY(tcb_problem_stride(&problem, strides->x, strides->y, err));
 	TCB_TRY(tcb_geometry_parse_of(tuning.geometry, problem.op->parameters, &geometry, err));
 	const int is_emitted = tcb_kind_of(&device.target)->is_emitted;
 	target = device.target;
@@ -276,11 +279,18 @@ static enum tcb_status create(const struct tcbrt *rt, const struct tcbrt_query *
 int tcbrt_plan_create(const struct tcbrt *rt, const struct tcbrt_query *query, struct tcbrt_plan **out,
 		      struct tcbrt_error *err)
 {
+	return tcbrt_plan_create_strided(rt, query, &(struct tcbrt_strides){ .x = 0 }, out, err);
+}
+
+int tcbrt_plan_create_strided(const struct tcbrt *rt, const struct tcbrt_query *query,
+			      const struct tcbrt_strides *strides, struct tcbrt_plan **out, struct tcbrt_error *err)
+{
 	struct tcb_error error = { .message = "" };
 	struct tcbrt_plan *plan = NULL;
 	const enum tcb_status status =
-		out ? create(rt, query, &plan, &error)
-		    : tcb_fail(&error, TCB_E_USAGE, "there is no place for the plan: OUT is NULL");
+		!out       ? tcb_fail(&error, TCB_E_USAGE, "there is no place for the plan: OUT is NULL")
+		: !strides ? tcb_fail(&error, TCB_E_USAGE, "STRIDES is NULL")
+			   : create(rt, query, strides, &plan, &error);
 
 	rt_say_plan(rt, plan);
 	if (out)

@@ -51,12 +51,12 @@ enum tcb_status rt_plan_make(const struct tcb_problem *problem, const struct tcb
 			     const struct rt_saved *saved, struct tcbrt_plan **out, struct tcb_error *err);
 
 /* rt_saved.c: a saved plan. */
-enum { RT_SAVED_FORMAT = TCB_WORDS_FORMAT << 16 | 3 };
+enum { RT_SAVED_FORMAT = TCB_WORDS_FORMAT << 16 | 4 };
 struct rt_saved {
 	char magic[8];
 	uint32_t format, head_bytes;
 	uint64_t checksum; /* of all that follows */
-	uint64_t m, n, k;
+	uint64_t m, n, k, x_stride, y_stride;
 	struct tcb_words words;
 	uint32_t contract, threads, source, reserved;
 	char version[16], op[TCB_OP_NAME_MAX], device[TCB_DEVICE_NAME_MAX], device_key[TCB_DEVICE_KEY_MAX];

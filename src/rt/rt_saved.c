@@ -37,6 +37,8 @@ static void fill(const struct tcbrt_plan *plan, struct rt_saved *out)
 	out->m = problem->shape.m;
 	out->n = problem->shape.n;
 	out->k = problem->shape.k;
+	out->x_stride = problem->x_stride;
+	out->y_stride = problem->y_stride;
 	out->words = problem->shape.words;
 	out->contract = (uint32_t)problem->contract;
 	out->threads = plan->info.tuning.threads;
@@ -147,6 +149,7 @@ static void fill_tuning(const struct rt_saved *head, const struct tcb_geometry *
 	out->provisional = out->source == TCBRT_SOURCE_PROVISIONAL;
 	out->threads = head->threads;
 	rt_tuning_geometry(out, geometry);
+	out->contract = rt_contract_told((enum tcb_contract)head->contract);
 	tcb_geometry_print(geometry, out->geometry);
 	snprintf(out->variant, sizeof(out->variant), "%s", variant);
 	memcpy(out->reason, head->reason, sizeof(out->reason));
@@ -173,6 +176,7 @@ static enum tcb_status load(const struct tcbrt *rt, const void *blob, size_t byt
 				head.op);
 	TCB_TRY(find_device(rt, &head, &device, err));
 	TCB_TRY(tcb_problem_init(op, (enum tcb_contract)head.contract, &shape, &problem, err));
+	TCB_TRY(tcb_problem_stride(&problem, head.x_stride, head.y_stride, err));
 	TCB_TRY(tcb_geometry_parse_of(head.geometry, op->parameters, &geometry, err));
 	target = device.target;
 	target.threads = head.threads;

@@ -20,6 +20,7 @@
 
 #include "base/problem.h"
 #include "db/db.h"
+#include "kernels/defaults/contracts.h"
 #include "rt/rt_plan.h"
 
 enum { ARGUMENTS_MAX = 12, PATH_BYTES = 4096, LINE_BYTES = 400 };
@@ -84,10 +85,13 @@ static void arguments_fini(struct arguments *a)
 }
 
 static enum tcb_status arguments_init(struct arguments *a, const char *path, const struct tcbrt_query *query,
-				      const struct tcb_problem *problem, double seconds, struct tcb_error *err)
+				      const struct tcb_problem *problem, unsigned contracts, double seconds,
+				      struct tcb_error *err)
 {
 	static char sweep[] = "sweep";
-	char shape[TCB_SHAPE_TEXT_MAX], threads[16], budget[32];
+	const char *named = tcb_contract_text(problem->contract);
+	char shape[TCB_SHAPE_TEXT_MAX], threads[16], budget[32], contract[16];
+	const int count = __builtin_popcount(contracts); /* that share the time */
 
 	memset(a, 0, sizeof(*a));
 	find_program(a->program);
@@ -95,10 +99,12 @@ static enum tcb_status arguments_init(struct arguments *a, const char *path, con
 	a->argv[1] = sweep;
 	tcb_shape_print(&problem->shape, shape);
 	snprintf(threads, sizeof(threads), "%u", query->threads);
+	seconds /= count;
 	snprintf(budget, sizeof(budget), "%.3fs", seconds > SECONDS_LEAST ? seconds : SECONDS_LEAST);
+	snprintf(contract, sizeof(contract), "%s%s", count > 1 ? "auto:" : "", named);
 	TCB_TRY(add(a, "op", problem->op_name, err));
 	TCB_TRY(add(a, "shape", shape, err));
-	TCB_TRY(add(a, "contract", tcb_contract_text(problem->contract), err));
+	TCB_TRY(add(a, "contract", contract, err));
 	TCB_TRY(add(a, "budget", budget, err));
 	TCB_TRY(add(a, "device", query->device, err));
 	TCB_TRY(add(a, "threads", query->threads ? threads : NULL, err));
@@ -162,28 +168,30 @@ static enum tcb_status wait_for(pid_t child, const char *line, struct tcb_error 
 			line[0] ? line : "tcbtune sweep failed and said nothing");
 }
 
-/* What QUERY is about, as far as it can be said without asking a device. */
-static enum tcb_status make_problem(const struct tcbrt_query *query, struct tcb_problem *out, struct tcb_error *err)
+/* What QUERY is about, and which contracts may answer it, as far as it can be said without asking a device. */
+static enum tcb_status make_problem(const struct tcbrt_query *query, struct tcb_problem *out, unsigned *contracts,
+				    struct tcb_error *err)
 {
 	const struct tcb_op *op = tcb_op_find(query->op);
 	struct tcb_shape shape = { query->m, query->n, query->k };
+	enum tcb_contract least;
+	int is_auto;
 
 	if (!op)
 		return tcb_fail(err, TCB_E_NOT_FOUND,
 				"unknown op '%.60s'; ops are tuned one at a time, by names as 'tcbtune ops' has them",
 				query->op);
-	if ((unsigned)query->contract > TCB_CONTRACT_COUNT)
+	if (!rt_contract_read(op, query->contract, &least, &is_auto))
 		return tcb_fail(err, TCB_E_USAGE, "the query's contract is outside enum tcbrt_contract");
 	if (query->words)
 		TCB_TRY(tcb_words_parse(query->words, &shape.words, err));
-	return tcb_problem_init(op,
-				query->contract == TCBRT_CONTRACT_DEFAULT ? op->default_contract
-									  : (enum tcb_contract)(query->contract - 1),
-				&shape, out, err);
+	TCB_TRY(tcb_problem_init(op, least, &shape, out, err));
+	*contracts = is_auto ? tcb_contracts_from(op, &shape, NULL, least) : 1u << least;
+	return TCB_OK;
 }
 
 static enum tcb_status check(const char *path, const struct tcbrt_query *query, double seconds,
-			     struct tcb_problem *problem, struct tcb_error *err)
+			     struct tcb_problem *problem, unsigned *contracts, struct tcb_error *err)
 {
 	if (!query || !query->op)
 		return tcb_fail(err, TCB_E_USAGE, "QUERY or its op is NULL");
@@ -197,13 +205,14 @@ static enum tcb_status check(const char *path, const struct tcbrt_query *query, 
 		return tcb_fail(err, TCB_E_USAGE, "query.wgpu names no device to measure on: set query.device");
 	if (query->threads > RT_THREADS_MAX)
 		return tcb_fail(err, TCB_E_USAGE, "the query's threads are more than %d", RT_THREADS_MAX);
-	return make_problem(query, problem, err);
+	return make_problem(query, problem, contracts, err);
 }
 
 /* --- was it tuned? --- */
 
 struct looking {
 	const struct tcb_problem *problem;
+	unsigned contracts; /* bits; any of them */
 	const char *device; /* the query's, or "cpu" */
 	unsigned threads;   /* 0: any */
 	struct rt_device host[RT_KNOWN_DEVICES_MAX];
@@ -230,7 +239,7 @@ static int look(void *ctx, const struct tcb_best *best)
 {
 	struct looking *looking = ctx;
 
-	looking->is_found = best->problem.contract == looking->problem->contract &&
+	looking->is_found = (looking->contracts >> best->problem.contract & 1u) &&
 			    tcb_shape_equal(&best->problem.shape, &looking->problem->shape) &&
 			    (!looking->threads || best->threads == looking->threads) && is_device(looking, best);
 	return looking->is_found;
@@ -238,9 +247,10 @@ static int look(void *ctx, const struct tcb_best *best)
 
 /* Whether the database has a result of PROBLEM now: whatever the sweep returned, it is for that that it was run. */
 static enum tcb_status check_result(const char *path, const struct tcbrt_query *query,
-				    const struct tcb_problem *problem, struct tcb_error *err)
+				    const struct tcb_problem *problem, unsigned contracts, struct tcb_error *err)
 {
 	struct looking looking = { .problem = problem,
+				   .contracts = contracts,
 				   .device = query->device ? query->device : "cpu",
 				   .threads = query->threads };
 	char file[PATH_BYTES];
@@ -291,14 +301,15 @@ static enum tcb_status tune(const char *path, const struct tcbrt_query *query, d
 {
 	struct tcb_problem problem;
 	struct arguments arguments;
+	unsigned contracts = 1;
 	enum tcb_status status;
 
-	TCB_TRY(check(path, query, seconds, &problem, err));
-	status = arguments_init(&arguments, path, query, &problem, seconds, err);
+	TCB_TRY(check(path, query, seconds, &problem, &contracts, err));
+	status = arguments_init(&arguments, path, query, &problem, contracts, seconds, err);
 	if (status == TCB_OK)
 		status = sweep(&arguments, err);
 	arguments_fini(&arguments);
-	return status == TCB_OK ? check_result(path, query, &problem, err) : status;
+	return status == TCB_OK ? check_result(path, query, &problem, contracts, err) : status;
 }
 
 int tcbrt_tune(const char *path, const struct tcbrt_query *query, double seconds, struct tcbrt_error *err)

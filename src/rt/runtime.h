@@ -262,6 +262,20 @@ enum tcb_status rt_query_problem(const struct tcbrt *rt, const struct tcbrt_quer
 int rt_fallback(const struct tcbrt *rt, const struct rt_device *device, const struct rt_key *open,
 		const struct rt_exact *exact, struct tcbrt_tuning *out);
 
+/* The entries of KEY's op, contract, state and threads that near shapes may use, the nearest first, on this device or
+ * on others of its architecture; those that are passed over are not among them.  Returns how many. */
+enum { RT_NEAR_MAX = 8 };
+unsigned rt_near(const struct tcbrt *rt, const struct rt_device *device, const struct rt_key *key, int is_own,
+		 struct rt_found out[RT_NEAR_MAX]);
+
+/* rt_contract.c */
+/* What a query for OP asks for: LEAST, and with IS_AUTO whatever is at least as exact.  0: it is none of the header's.
+ */
+int rt_contract_read(const struct tcb_op *op, enum tcbrt_contract asked, enum tcb_contract *least, int *is_auto);
+enum tcbrt_contract rt_contract_told(enum tcb_contract contract);
+/* The fastest contract for KEY's problem on DEVICE that is at least as exact as KEY's. */
+enum tcb_contract rt_contract_choose(const struct tcbrt *rt, const struct rt_device *device, const struct rt_key *key);
+
 /* rt_asked.c: the geometry that is ASKED for itself, held against the op's constraints on DEVICE. */
 int rt_asked(const struct tcbrt *rt, const char *asked, const struct rt_device *device, const struct rt_key *key,
 	     struct tcbrt_tuning *out);

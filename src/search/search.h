@@ -152,10 +152,15 @@ struct tcb_card {
 	struct tcb_interval winner_ns[TCB_STATE_COUNT], speedup[TCB_STATE_COUNT];
 };
 /* A candidate that was tried before the strategy was asked. */
-enum { TCB_STARTS_MODELLED = 4, TCB_SWEEP_STARTS_MAX = TCB_STARTS_MAX + TCB_STARTS_MODELLED };
+enum {
+	TCB_STARTS_MODELLED = 4,
+	TCB_STARTS_LEARNED = 8,
+	TCB_SWEEP_STARTS_MAX = TCB_STARTS_MAX + TCB_STARTS_LEARNED /* in the place of a model's, which are fewer */
+};
 struct tcb_sweep_start {
 	struct tcb_geometry geometry;
 	int is_modelled; /* a model's choice, and nobody's winner */
+	int is_learned;  /* predicted by what was learned of stored trials, the same */
 	size_t winner;   /* of the options' winners */
 	int is_carried;  /* 0: the nearest to its geometry that the space has */
 };

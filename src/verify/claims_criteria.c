@@ -59,7 +59,7 @@ static int run_case(struct tcb_claim_lab *lab, const struct tcb_op *op, const st
 		int is_exact = tcb_op_run_guards(&run);
 		if (spoil == SPOIL_RESULT)
 			run.got[run.outputs / 2] = 12345;
-		if (run.plan.variant->class == TCB_CLASS_EXACT && op->exact && run.outputs <= 4096) {
+		if (tcb_plan_is_exact(&run.plan) && run.outputs <= 4096) {
 			op->exact(&run.plan, run.data, exact);
 			is_exact = is_exact && !memcmp(exact, run.got, run.outputs * sizeof *exact);
 			add_result(results, op->name, is_exact ? 0 : INFINITY, is_exact);

@@ -186,7 +186,7 @@ static enum tcb_status check_instance(struct tcb_verifier *verifier, struct tcb_
 	if (check->outcome != TCB_OUTCOME_OK)
 		return TCB_OK;
 	int has_bound = plan->chain > 0 || plan->ulps > 0 || plan->variant->class != TCB_CLASS_EXACT;
-	if (plan->variant->class == TCB_CLASS_EXACT && op->exact && (small || !has_bound))
+	if (tcb_plan_is_exact(plan) && (small || !has_bound))
 		TCB_TRY(tcb_judge_exact(verifier->exact, instance, plan, operand[instance->output[0].operand], check,
 					err));
 	if (check->outcome != TCB_OUTCOME_OK || (!has_bound && op->exact))

@@ -42,7 +42,10 @@ static void words_are_read(void **state)
 					   "e8/2,zipf10.0",
 					   "e8/2,zipf1.",
 					   "e8/2,even,even",
-					   "each" };
+					   "each",
+					   "xf8",
+					   "xf16x",
+					   "xf16,xbf16" };
 	struct tcb_words words;
 	struct tcb_error err;
 	char text[TCB_WORDS_TEXT_MAX];
@@ -68,6 +71,11 @@ static void words_are_read(void **state)
 	assert_int_equal(tcb_words_parse("e64/6,zipf1.0", &words, NULL), TCB_OK); /* what is meant unsaid */
 	tcb_words_print(&words, text);
 	assert_string_equal(text, "e64/6");
+	assert_int_equal(tcb_words_parse("yf16,xbf16,bias", &words, NULL), TCB_OK);
+	assert_int_equal(words.x_type, 3);
+	assert_int_equal(words.y_type, 2);
+	tcb_words_print(&words, text);
+	assert_string_equal(text, "bias,xbf16,yf16");
 	assert_int_equal(tcb_words_parse("", &words, NULL), TCB_OK);
 	assert_int_equal(words.query, 0);
 	assert_int_equal(words.sequences, 0);
@@ -117,6 +125,8 @@ static void all_words_fit(void **state)
 		tcb_str_addf(&all, "%s%s", i && !tcb_word_is_second(row) ? "," : "", row->text);
 		if (row->kind == TCB_WORD_TENTHS)
 			tcb_str_addf(&all, "%u.%u", row->most / 10, row->most % 10);
+		else if (row->kind == TCB_WORD_TYPE)
+			tcb_str_addf(&all, "%s", tcb_word_types[row->most - 1]);
 		else if (row->kind != TCB_WORD_FLAG)
 			tcb_str_addf(&all, "%u", row->most);
 	}
@@ -129,17 +139,15 @@ static void all_words_fit(void **state)
 #define NUMBER "[1-9][0-9]*"
 #define TENTHS "[0-9][.][0-9]"
 
+/* Of one word, whether or not another must be given with it: in the order of the text. */
 static void add_pattern(struct tcb_str *out, unsigned word)
 {
-	static const char *const numbers[] = {
-		[TCB_WORD_NUMBER] = NUMBER, [TCB_WORD_TENTHS] = TENTHS, [TCB_WORD_FLAG] = ""
-	};
-	tcb_str_addf(out, "(,%s%s%s", tcb_word_rows[word].text, numbers[tcb_word_rows[word].kind],
+	static const char *const numbers[] = { [TCB_WORD_NUMBER] = NUMBER,
+					       [TCB_WORD_TENTHS] = TENTHS,
+					       [TCB_WORD_TYPE] = "(f32|f16|bf16)",
+					       [TCB_WORD_FLAG] = "" };
+	tcb_str_addf(out, "(,%s%s%s)?", tcb_word_rows[word].text, numbers[tcb_word_rows[word].kind],
 		     tcb_word_second(word) ? "/" NUMBER : "");
-	for (unsigned i = 0; i < TCB_WORD_COUNT; i++)
-		if (i != word && tcb_word_rows[i].with == word && !tcb_word_is_second(&tcb_word_rows[i]))
-			add_pattern(out, i);
-	tcb_str_add(out, ")?");
 }
 
 /* schemas/shape.schema.json has the pattern of the texts. */
@@ -155,7 +163,7 @@ static void schema_has_the_words(void **state)
 	fclose(file);
 	tcb_str_add(&pattern, "\"pattern\": \"^" NUMBER "x" NUMBER "(x" NUMBER ")?");
 	for (unsigned i = 0; i < TCB_WORD_COUNT; i++)
-		if (tcb_word_rows[i].with == i)
+		if (!tcb_word_is_second(&tcb_word_rows[i]))
 			add_pattern(&pattern, i);
 	tcb_str_add(&pattern, "$\"");
 	if (!strstr(schema, pattern.data))

@@ -12,7 +12,7 @@ import sys
 
 from cli_support import Cli
 
-MODEL = ["--device", "cpu:scalar", "--rotation", "8M", "--threads", "1"]
+MODEL = ["--contract", "q8", "--device", "cpu:scalar", "--rotation", "8M", "--threads", "1"]
 SHAPE = "1x256x256"
 # whatever else ran when it was measured
 UNDISTURBED = "final_rounds = NULL, quiet_rounds = NULL, others_busy = 0, held_back = 0"

@@ -75,7 +75,7 @@ static void test_dense_model(void **state)
 	struct writer w;
 	struct cli_model model;
 	struct tcb_error err = { .message = "" };
-	put_header(&w, 3, 14, 2);
+	put_header(&w, 3, 15, 2);
 	put_text(&w, "general.architecture", "llama");
 	put_text(&w, "general.name", "tiny");
 	put_shape(&w, "token_embd.weight", Q4_K, 512, 1000, 1);
@@ -90,12 +90,13 @@ static void test_dense_model(void **state)
 	put_shape(&w, "blk.1.attn_k_norm.weight", F32, 64, 2, 1);
 	put_shape(&w, "blk.1.odd.weight", UNKNOWN, 512, 128, 1);
 	put_shape(&w, "blk.1.attn_k_b.weight", Q8_0, 64, 128, 4); /* of heads: all are used */
+	put_shape(&w, "blk.1.ssm_conv1d.weight", F32, 4, 512, 1);
 	put_shape(&w, "output_norm.weight", F32, 512, 1, 1);
 	put_shape(&w, "output.weight", Q6_K, 512, 1000, 1);
 	assert_int_equal(read_writer(&w, &model, &err), TCB_OK);
 	assert_string_equal(model.architecture, "llama");
 	assert_string_equal(model.name, "tiny");
-	assert_int_equal(model.tensors, 14);
+	assert_int_equal(model.tensors, 15);
 	assert_int_equal(model.is_tied, 0);
 	assert_int_equal(model.product_count, 7);
 	const struct cli_product *q = find_product(&model, "Q4_K", 512, 512);
@@ -110,10 +111,11 @@ static void test_dense_model(void **state)
 	assert_int_equal(heads->matrices, 4);
 	assert_int_equal(left_out(&model, CLI_LEFT_OUT_TABLE, "Q4_K"), 1);
 	assert_int_equal(left_out(&model, CLI_LEFT_OUT_VECTOR, "F32"), 4);
+	assert_int_equal(left_out(&model, CLI_LEFT_OUT_TAPS, "F32"), 1);
 	assert_int_equal(find_product(&model, "F16", 128, 512)->tensors, 1);
 	assert_int_equal(find_product(&model, "Q5_0", 128, 512)->tensors, 1);
 	assert_int_equal(left_out(&model, CLI_LEFT_OUT_FORMAT, "type 99"), 1);
-	assert_int_equal(model.left_out_count, 3);
+	assert_int_equal(model.left_out_count, 4);
 	assert_true(model.left_out_token_bytes == 0);
 	cli_model_fini(&model);
 }

@@ -88,7 +88,7 @@ def whole_model(cli, db):
     path = cli.scratch / "model.gguf"
     subprocess.run([sys.executable, SYNTHETIC, path, "--layers", "1", "--hidden", "256", "--heads", "4", "--kv-heads", "2",
                     "--ffn", "768", "--vocab", "512"], check=True, capture_output=True)
-    model = ["model", path, "--tokens", "1", "--rotation", "8M", "--threads", "1", "--device", "cpu:scalar", "--db", db]
+    model = ["model", path, "--contract", "q8", "--tokens", "1", "--rotation", "8M", "--threads", "1", "--device", "cpu:scalar", "--db", db]
     process = cli.start(*model, "--budget", "none")
     for line in process.stderr:
         if " candidates tried, " in line:

@@ -54,9 +54,9 @@ PTX_MAY_INCLUDE = {
 }
 # of kernels, the search and the worker see the op contract, the space and compiled code only.
 SEARCH_SEES_OF_KERNELS = {f"kernels/{name}.h" for name in ("op", "constraint", "space", "code", "language", "limit", "compute_limit",
-                                                         "signature", "static_facts", "timing")}
+                                                         "signature", "static_facts", "timing", "defaults/learned")}
 # folders of kernels that belong to no op
-KERNEL_FLOORS = {"decode", "gpu", "opencl", "simd", "wgsl"}
+KERNEL_FLOORS = {"decode", "defaults", "gpu", "opencl", "simd", "wgsl"}
 # Who means the ops of this build and no others: those that make registries, claims about this build, the examples in
 # its help, and the program that libtcbrt starts.
 ASK_FOR_BUILT_IN = ("kernels/op.h", "kernels/registry.c", "kernels/op_registry.c", "verify/", "cli/core/marks.c", "rt/rt_tune.c")

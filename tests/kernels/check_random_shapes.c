@@ -26,7 +26,7 @@
 enum { THREADS = 2, OPS_MAX = 1024, TEXT_MAX = 256, TRIES = 200, WORK_MOST = 1 << 22 };
 
 static struct tcb_target target;
-static char under_way[2 * TEXT_MAX + TCB_GEOMETRY_TEXT_MAX]; /* for what ends the program */
+static char under_way[3 * TEXT_MAX + TCB_GEOMETRY_TEXT_MAX]; /* for what ends the program */
 static struct tcb_pool *pool;
 
 struct draw {
@@ -75,8 +75,6 @@ static void add_word(struct draw *d, enum tcb_word word, size_t k, size_t unit)
 		number = happens(d, 50) ? head_of(d, unit) : unit * (1 + one_of(d, k / unit));
 	else if (word == TCB_WORD_ROTATED)
 		number = 8 * (1 + one_of(d, (k + 7) / 8));
-	else if (row->kind == TCB_WORD_TENTHS)
-		number = 0;
 	else if (row->kind == TCB_WORD_NUMBER)
 		number = row->least + one_of(d, tcb_least(row->most - row->least + 1, happens(d, 50) ? 4 : 64));
 	add_text(d, ",", 0);
@@ -85,6 +83,8 @@ static void add_word(struct draw *d, enum tcb_word word, size_t k, size_t unit)
 		return;
 	}
 	add_text(d, row->text, number);
+	if (row->kind == TCB_WORD_TYPE)
+		add_text(d, tcb_word_types[row->least - 1 + one_of(d, row->most - row->least + 1)], 0);
 	if (second)
 		add_text(d, second->text, 1 + one_of(d, number));
 }
@@ -116,9 +116,13 @@ static int draw_problem(struct draw *d, const struct tcb_op *op, enum tcb_contra
 		const size_t m = size_up_to(d, 40), n = size_up_to(d, 300);
 		d->length = (size_t)snprintf(d->text, TEXT_MAX, "%zux%zux%zu", m, n, k);
 		add_words(d, op, k, unit);
-		if (tcb_shape_parse(d->text, &shape, NULL) == TCB_OK &&
-		    tcb_problem_init(op, contract, &shape, out, NULL) == TCB_OK && op->flops(out) <= 8.0 * WORK_MOST)
-			return 0;
+		if (tcb_shape_parse(d->text, &shape, NULL) != TCB_OK ||
+		    tcb_problem_init(op, contract, &shape, out, NULL) != TCB_OK || op->flops(out) > 8.0 * WORK_MOST)
+			continue;
+		if (op->has_strides && happens(d, 40))
+			(void)tcb_problem_stride(out, happens(d, 70) ? k + one_of(d, 40) : 0,
+						 happens(d, 70) ? n + one_of(d, 40) : 0, NULL);
+		return 0;
 	}
 	return -1;
 }
@@ -193,6 +197,20 @@ static int is_wrong(const struct bench *b, const struct tcb_plan *plan, size_t o
 	return !(ratio <= 1);
 }
 
+/* Did a call write between rows of OUTPUT? */
+static int wrote_between_rows(const struct bench *b, size_t output)
+{
+	const struct tcb_operand *operand = &b->operands[output];
+	const size_t each = tcb_element_bytes(operand->type);
+	const uint8_t *data = b->buffers[output].data;
+	for (size_t row = 1; operand->stride && row < operand->rows; row++)
+		for (size_t at = ((row - 1) * operand->stride + operand->cols) * each;
+		     at < row * operand->stride * each; at++)
+			if (data[at] != TCB_POISON)
+				return 1;
+	return 0;
+}
+
 static int runs_wrong(struct bench *b, const struct tcb_plan *plan, char what[TEXT_MAX])
 {
 	const struct tcb_op *op = b->problem.op;
@@ -219,6 +237,8 @@ static int runs_wrong(struct bench *b, const struct tcb_plan *plan, char what[TE
 	for (size_t i = 0; i < b->count && !*what; i++) {
 		if (tcb_buffer_check(&b->buffers[i]))
 			snprintf(what, TEXT_MAX, "wrote outside of %s", b->operands[i].name);
+		else if (wrote_between_rows(b, i))
+			snprintf(what, TEXT_MAX, "wrote between rows of %s", b->operands[i].name);
 		else if (b->operands[i].role == TCB_ROLE_OUTPUT)
 			(void)is_wrong(b, plan, i, reference++, what);
 	}
@@ -244,8 +264,9 @@ static int check_geometry(struct bench *b, const struct draw *d, const struct tc
 	struct tcb_plan plan;
 	struct tcb_error err;
 	tcb_geometry_print(geometry, text);
-	snprintf(under_way, sizeof(under_way), "%s --contract %s --shape %s --geometry %s\n", b->problem.op_name,
-		 tcb_contract_text(b->problem.contract), d->text, text);
+	snprintf(under_way, sizeof(under_way), "%s --contract %s --shape %s --geometry %s (strides %zu %zu)\n",
+		 b->problem.op_name, tcb_contract_text(b->problem.contract), d->text, text, b->problem.x_stride,
+		 b->problem.y_stride);
 	if (tcb_op_cpu(b->problem.op)->plan(&b->problem, geometry, &plan, &err) != TCB_OK)
 		snprintf(what, TEXT_MAX, "no plan: %.200s", err.message);
 	else if (!runs_wrong(b, &plan, what))
@@ -292,6 +313,16 @@ static size_t check_problem(struct bench *b, struct draw *d, size_t *ran)
 	return wrong;
 }
 
+/* Has OP kernels of CONTRACT for CPUs? */
+static int has_contract(const struct tcb_op *op, enum tcb_contract contract)
+{
+	const struct tcb_variant *variant;
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(op), i)); i++)
+		if (variant->contract == contract)
+			return op->contracts >> contract & 1u;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "attention_";
@@ -322,7 +353,7 @@ int main(int argc, char **argv)
 		const struct tcb_op *op = taken[i % count];
 		const enum tcb_contract first = op->default_contract;
 		enum tcb_contract contract = (enum tcb_contract)one_of(&draw, TCB_CONTRACT_COUNT);
-		if (!(op->contracts >> contract & 1u))
+		if (!has_contract(op, contract))
 			contract = first;
 		if (draw_problem(&draw, op, contract, &bench.problem) != 0)
 			continue;

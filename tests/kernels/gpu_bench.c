@@ -188,6 +188,18 @@ void gpu_tally_print(const struct gpu_tally *tally)
 
 /* --- running --- */
 
+void gpu_problem_rows(struct tcb_problem *p, size_t i)
+{
+	const size_t k = p->shape.k, n = p->shape.n;
+	if (p->op->words >> TCB_WORD_X_TYPE & 1u && i / 4 % 4)
+		p->shape.words.x_type = 2 + i / 5 % 2;
+	if (p->op->words >> TCB_WORD_Y_TYPE & 1u && i / 4 % 3)
+		p->shape.words.y_type = 2 + i / 7 % 2;
+	if (p->op->has_strides && i % 3)
+		assert_int_equal(tcb_problem_stride(p, i % 5 ? k + (i % 2 ? 8 : 3) : 0, i % 7 ? n + i % 11 : 0, NULL),
+				 TCB_OK);
+}
+
 void gpu_bench_open(struct gpu_bench *b, const struct tcb_problem *problem, uint64_t seed)
 {
 	memset(b, 0, sizeof *b);

@@ -91,6 +91,9 @@ struct gpu_bench {
 	float first;       /* element of the first output */
 };
 
+/* Types of P's activations and results, where its op has words for them, and strides of their rows, by I. */
+void gpu_problem_rows(struct tcb_problem *p, size_t i);
+
 void gpu_bench_open(struct gpu_bench *b, const struct tcb_problem *problem, uint64_t seed);
 void gpu_bench_close(struct gpu_bench *b);
 /* To be called when a test has changed the operands. */

@@ -91,6 +91,8 @@ void matvec_check_tiles(const struct matvec_ops *ops, size_t turns, uint64_t see
 		struct tcb_problem p =
 			matvec_problem(op, matvec_contract(i / 2), s->m, s->n, matvec_k(op, s->k, i / ops->count));
 		p.shape.words.add = (op->words >> TCB_WORD_ADD & 1u) && i / 2 % 2;
+		p.shape.words.bias = i / 3 % 2;
+		gpu_problem_rows(&p, i);
 		struct gpu_bench bench;
 		struct tcb_geometry g;
 		if (test_leaves_out(i) || tcb_space_of(&p, &target, NULL) != tcb_op_side(op, &target)->space)
@@ -122,6 +124,8 @@ void matvec_check_samples(const struct matvec_ops *ops, size_t count, uint64_t s
 		const size_t k = matvec_k(op, s->k, i / ops->count);
 		struct tcb_problem p = matvec_problem(op, contract, s->m, s->n, k);
 		p.shape.words.add = (op->words >> TCB_WORD_ADD & 1u) && i / 2 % 2;
+		p.shape.words.bias = i / 3 % 2;
+		gpu_problem_rows(&p, i);
 		const struct tcb_problem wide = matvec_problem(op, contract, s->m, i % 3 ? s->n : 4096, k);
 		const struct tcb_geometry g = gpu_geometry_drawn(&wide, &target, &rng);
 		struct gpu_bench bench;

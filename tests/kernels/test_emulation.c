@@ -34,17 +34,17 @@ static void see(void *ctx, const struct tcb_ptx_finding *finding)
 		snprintf(seen->first, sizeof seen->first, "line %u: %.380s", finding->line, finding->message);
 }
 
-/* What an op whose shape has words takes instead: one of them, by SHAPE's n. */
+/* What an op whose shape needs words takes instead: one of them, by SHAPE's n. */
 enum { WORDS = 3 };
 static const char *const words[WORDS] = { "1x64x128,h8/2", "3x77x64,h14/2,b4,p16,c30,causal,ragged,pairs",
 					  "2x33x256,h8/1,b4,w9,ragged" };
 static const char *const of_experts[WORDS] = { "3x64x256,e4/2", "1x77x512,e6/3,each", "9x33x256,e3/1,one" };
 
-/* OP's default kernel for SHAPE, whose k row ops do without, with PASSES; 0 when it has none for the contract. */
+/* OP's default kernel for SHAPE, or what it takes instead, with PASSES; 0 when it has none for the contract. */
 static int emit_with(const struct tcb_op *op, unsigned capability, enum tcb_contract contract,
 		     const struct tcb_shape *shape, enum tcb_passes passes, struct tcb_kernel *out)
 {
-	struct tcb_shape fitting = { shape->m, shape->n, strcmp(op->shape_form, "MxN") == 0 ? 0 : shape->k };
+	struct tcb_shape fitting = tcb_op_needs_words(op) ? *shape : shape_for(op, *shape);
 	struct tcb_problem problem;
 	struct tcb_geometry geometry;
 	struct tcb_gpu gpu;

@@ -15,6 +15,7 @@
 #include "kernels/default_rules.h"
 #include "kernels/defaults/learned.h"
 #include "kernels/defaults/learned_features.h"
+#include "kernels/space.h"
 
 enum { SHAPES = 5000, EMITTED_OF = 100, PROBLEMS_MOST = 32 };
 /* Of trials that the table was made of, among others; at shapes that it was not, results/defaults has what it loses. */
@@ -93,6 +94,42 @@ static void they_are_legal_whatever_the_shape(void **state)
 		}
 		print_message("*%s, %s: %zu of %d learned\n", table->after, table->arch, learned, SHAPES);
 		assert_true(learned > SHAPES / 2);
+	}
+}
+
+/* Of whole spaces the fastest come in order, and the default is predicted to be hardly slower. */
+static void defaults_are_near_the_least_of_spaces(void **state)
+{
+	static const struct tcb_shape shapes[] = { { 20, 4096, 3072 }, { 64, 5120, 5120 }, { 500, 2048, 4096 } };
+	const struct tcb_learned *table = &tcb_learned_sm_90_quant_matmul;
+	const struct tcb_target target = target_of(table);
+	(void)state;
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		int16_t features[TCB_LEARNED_FEATURE_COUNT];
+		size_t fastest[4];
+		struct tcb_problem problem;
+		struct tcb_geometry geometry;
+		struct tcb_space *space;
+		int32_t before = INT32_MIN, least = 0;
+		assert_int_equal(
+			tcb_problem_init(tcb_op_find("q4k_matmul"), TCB_CONTRACT_F16, &shapes[i], &problem, NULL),
+			TCB_OK);
+		assert_int_equal(tcb_space_create(problem.op, &problem, &target, 0, &space, NULL), TCB_OK);
+		assert_int_equal(tcb_learned_fastest(&problem, &target, space->geometries, space->count, 4, fastest),
+				 4);
+		for (size_t f = 0; f < 4; f++) {
+			tcb_learned_features(&problem, &target, &space->geometries[fastest[f]], features);
+			const int32_t predicted = tcb_learned_predict(table, features);
+			assert_true(predicted >= before);
+			before = predicted;
+			least = f ? least : predicted;
+		}
+		assert_non_null(tcb_default_geometry(&problem, &target, &geometry).learned);
+		tcb_learned_features(&problem, &target, &geometry, features);
+		const double slower = (double)(tcb_learned_predict(table, features) - least) / TCB_LEARNED_ONE;
+		print_message("%zux%zux%zu: %.3f\n", shapes[i].m, shapes[i].n, shapes[i].k, slower);
+		assert_true(slower < 0.05);
+		tcb_space_destroy(space);
 	}
 }
 
@@ -219,6 +256,7 @@ int main(void)
 		cmocka_unit_test(tables_keep_within_their_arrays),
 		cmocka_unit_test(stored_trials_are_told_apart),
 		cmocka_unit_test(they_are_legal_whatever_the_shape),
+		cmocka_unit_test(defaults_are_near_the_least_of_spaces),
 		cmocka_unit_test(others_have_none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,6 +135,8 @@ static void every_way_is_right(void **state)
 		const struct tcb_shape *s = &cases[i].shape;
 		struct tcb_problem p = problem_of(op_names[i % OPS], s->m, s->n, s->k);
 		p.shape.words.add = i % 2;
+		p.shape.words.bias = i / 2 % 2;
+		gpu_problem_rows(&p, i);
 		try_one(&p, cases[i].capability, cases[i].geometry);
 		/* Expanded formats, whose weights alone differ, where there are registers for them. */
 		const struct tcb_problem pieces = problem_of(piece_names[piece % PIECE_OPS], s->m, s->n, s->k);
@@ -203,7 +205,7 @@ static void open_shared(struct gpu_bench *bench, const struct shared_case *c, un
 	gpu_check_rule(&p, 90, g, 1, NULL);
 	qmm_gpu_plan(&p, target, g, &plan);
 	gpu_bench_open(bench, &p, number);
-	bench->zeros_at = plan.claims_at;
+	bench->zeros_at = plan.is_dealt ? plan.counters_at : plan.claims_at;
 }
 
 static void shares_meet(void **state)
@@ -217,6 +219,64 @@ static void shares_meet(void **state)
 			continue;
 		open_shared(&bench, &shared_cases[i], i, &target, &g);
 		gpu_bench_check(&bench, &target, &g, i, NULL);
+		gpu_bench_close(&bench);
+	}
+}
+
+/* Streamed blocks that stay: tiles that one block has, two, or many; more blocks than tiles, and blocks of one unit;
+ * tiles of tokens beside each other; one block alone, and two on each multiprocessor; registers traded. */
+#define DEALT(tokens, rows, micro, warps, stages, blocks)                                                            \
+	"midi=" #tokens "x" #rows "x1024,micro=" #tokens "x" #micro "x256,isa=wgmma,layout=f,unroll=1,warps=" #warps \
+	",stages=" #stages ",splitk=1,ksplit=1,copy=bulk,lead=" #stages ",blocks=" #blocks ",occ=" #blocks           \
+	",join=last,cluster=1,xstages=4,"
+static const struct shared_case dealt_cases[] = {
+	{ { 35, 129, 1024 }, 2, "macro=64x256x1024," DEALT(32, 64, 64, 4, 2, 1) "prep=launch,pdl=1" },
+	{ { 35, 300, 1024 }, 3, "macro=64x512x1024," DEALT(32, 64, 64, 4, 3, 1) "prep=grid,pdl=1" },
+	{ { 64, 129, 1024 }, 16, "macro=64x256x1024," DEALT(64, 128, 64, 8, 2, 1) "prep=launch,pdl=0" },
+	{ { 64, 300, 1024 }, 5, "macro=64x512x1024," DEALT(16, 128, 64, 8, 2, 1) "prep=grid,pdl=0" },
+	{ { 21, 200, 1024 }, 3, "macro=32x256x1024," DEALT(32, 64, 64, 4, 4, 2) "prep=launch,pdl=1" },
+	{ { 300, 200, 1024 }, 3, "macro=512x256x1024," DEALT(256, 128, 64, 8, 2, 1) "prep=launch,pdl=1" },
+	{ { 5, 40, 1024 }, 1, "macro=8x64x1024," DEALT(8, 64, 64, 4, 2, 1) "prep=launch,pdl=1" },
+	{ { 40, 140, 1024 }, 7, "macro=64x256x1024," DEALT(64, 64, 64, 4, 2, 1) "prep=grid,pdl=1" },
+	{ { 21, 200, 1024 }, 3, "macro=32x256x1024," DEALT(32, 64, 64, 4, 2, 1) "prep=launch,pdl=1" },
+};
+
+static void dealt_parts_meet(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < sizeof dealt_cases / sizeof *dealt_cases; i++) {
+		struct tcb_target target;
+		struct tcb_geometry g;
+		struct gpu_bench bench;
+		if (TEST_IS_INSTRUMENTED && i % 4 != 0)
+			continue;
+		open_shared(&bench, &dealt_cases[i], i, &target, &g);
+		gpu_bench_check(&bench, &target, &g, i, NULL);
+		gpu_bench_close(&bench);
+	}
+}
+
+static void mutants_of_dealt_parts(void **state)
+{
+	static const struct {
+		const char *what;
+		unsigned of; /* dealt_cases: tiles of many blocks, of two */
+		struct gpu_mutation mutation;
+	} cases[] = {
+		{ "nothing", 2, { NOTHING, TCB_PTX_OP_LD, 0 } },
+		{ "parts of many that are not ordered", 2, { REMOVE, TCB_PTX_OP_FENCE, 2 } },
+		{ "a part at the wrong place", 2, { MOVE, TCB_PTX_OP_ST, 0 } },
+		{ "nothing, of two", 8, { NOTHING, TCB_PTX_OP_LD, 0 } },
+		{ "a part of two that is not ordered", 8, { REMOVE, TCB_PTX_OP_FENCE, 1 } },
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct tcb_target target;
+		struct tcb_geometry g;
+		struct gpu_bench bench;
+		open_shared(&bench, &dealt_cases[cases[i].of], 0, &target, &g);
+		snprintf(bench.what, sizeof bench.what, "%s", cases[i].what);
+		gpu_bench_check_mutant(&bench, &target, &g, &cases[i].mutation);
 		gpu_bench_close(&bench);
 	}
 }
@@ -324,6 +384,8 @@ static void try_shapes(const char *name, enum tcb_contract contract, const struc
 		const struct tcb_shape *s = &shapes[i % count];
 		struct tcb_problem p = gpu_problem(op_of(name), contract, (struct tcb_shape){ s->m, s->n, s->k });
 		p.shape.words.add = i % 2;
+		p.shape.words.bias = i / 2 % 2;
+		gpu_problem_rows(&p, i);
 		const struct tcb_target target = gpu_target(gpu_capabilities[i % GPU_CAPABILITIES], 2);
 		struct tcb_geometry g;
 		struct gpu_bench bench;
@@ -517,6 +579,8 @@ static void samples_are_right(void **state)
 		struct tcb_problem p =
 			(i / 2 % 2 ? problem_q8 : problem_of)(op_names[tcb_rng_below(&rng, OPS)], s->m, s->n, s->k);
 		p.shape.words.add = i % 2;
+		p.shape.words.bias = i / 2 % 2;
+		gpu_problem_rows(&p, i);
 		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
 		const struct tcb_geometry g = gpu_geometry_drawn(&p, &target, &rng);
 		struct gpu_bench bench;
@@ -587,6 +651,8 @@ int main(void)
 		cmocka_unit_test(values_are_right),
 		cmocka_unit_test(halves_are_right),
 		cmocka_unit_test(shares_meet),
+		cmocka_unit_test(dealt_parts_meet),
+		cmocka_unit_test(mutants_of_dealt_parts),
 		cmocka_unit_test(mutants_of_shares),
 		cmocka_unit_test(short_rows_are_right),
 		cmocka_unit_test(samples_are_right),

@@ -51,6 +51,7 @@ static void plain(const struct tcb_problem *p, void *const operand[], enum plant
 	const struct qmv_kind *kind = qmv_kind(p);
 	const struct tcb_shape *s = &p->shape;
 	const float *norm = kind->has_norm ? operand[QMV_NORM] : NULL;
+	const float *bias = s->words.bias ? operand[QMV_NORM + kind->has_norm] : NULL;
 	double *a = test_malloc(s->k * sizeof(*a));
 	float *w = test_malloc(s->k * sizeof(*w));
 	for (size_t m = 0; m < s->m; m++) {
@@ -65,12 +66,13 @@ static void plain(const struct tcb_problem *p, void *const operand[], enum plant
 		for (size_t i = 0; i < s->k; i++)
 			a[i] = norm ? (double)x[i] / rms * (plant == PLANT_NORM ? 1 : (double)norm[i]) : (double)x[i];
 		for (size_t n = 0; n < s->n; n++) {
-			const double first = dot(p, operand[TCB_QUANT_WEIGHTS], n, a, w);
+			const double first = dot(p, operand[TCB_QUANT_WEIGHTS], n, a, w) + (bias ? (double)bias[n] : 0);
 			y[m * s->n + n] = first;
 			if (!kind->is_gated)
 				continue;
 			const size_t row = plant == PLANT_ROW ? (n + 1) % s->n : n;
-			const double second = dot(p, operand[TCB_QUANT_WEIGHTS], s->n + row, a, w);
+			const double second = dot(p, operand[TCB_QUANT_WEIGHTS], s->n + row, a, w) +
+					      (bias ? (double)bias[s->n + row] : 0);
 			const double gate = plant == PLANT_SWAP ? second : first,
 				     up = plant == PLANT_SWAP ? first : second;
 			const double sigmoid = 1 / (1 + exp(-gate));
@@ -110,6 +112,7 @@ static void reference_is_the_definition(void **state)
 			matvec_problem(op, matvec_contract(i / ops.count), 5, 150, matvec_k(op, 512, i / ops.count));
 		struct gpu_bench bench;
 		p.shape.words.eps = qmv_kind(&p)->has_norm && i % 2 ? 6 : 0;
+		p.shape.words.bias = i / 2 % 2;
 		gpu_bench_open(&bench, &p, i);
 		double *y = test_malloc(bench.outputs * sizeof(*y));
 		plain(&p, bench.data, PLANT_NOTHING, y);
@@ -347,6 +350,8 @@ static void each_way_is_right(void **state)
 		const struct tcb_target target = gpu_target(90, 2);
 		struct tcb_problem p = matvec_problem(op, contract, shape->m, shape->n, shape->k);
 		p.shape.words.eps = qmv_kind(&p)->has_norm && i % 2 ? 3 : 0;
+		p.shape.words.bias = i / 5 % 2;
+		gpu_problem_rows(&p, i);
 		struct tcb_geometry g;
 		struct gpu_bench bench;
 		if (!matvec_geometry(&p, &target, ways[way].knob, ways[way].value, &rng, &g))

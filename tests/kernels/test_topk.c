@@ -152,7 +152,7 @@ static void check_on_gpu(const struct tcb_problem *p, const struct tcb_target *g
 static void gpu_kernels_are_right(void **state)
 {
 	static const struct tcb_shape shapes[] = { { ROWS, 1, 1, { 0 } },     { ROWS, 37, 5, { 0 } },
-						   { ROWS, 130, 40, { 0 } },  { ROWS, 129, 200, { 0 } },
+						   { ROWS, 130, 40, { 0 } },  { ROWS, 129, 2000, { 0 } },
 						   { ROWS, 1000, 7, { 0 } },  { ROWS, 2600, 64, { 0 } },
 						   { ROWS, 700, 300, { 0 } }, { ROWS, 1500, 512, { 0 } } };
 	enum { SHAPES = sizeof shapes / sizeof *shapes };
@@ -176,11 +176,9 @@ static void gpu_kernels_are_right(void **state)
 /* Defaults of the shapes that people have, and rules that say what they are about. */
 static void gpu_geometries(void **state)
 {
-	static const struct tcb_shape shapes[] = { { 1, 151936, 40, { 0 } },
-						   { 64, 128256, 40, { 0 } },
-						   { 1, 262144, 256, { 0 } },
-						   { 1, 50257, 50, { 0 } },
-						   { 4096, 128, 8, { 0 } } };
+	static const struct tcb_shape shapes[] = { { 1, 151936, 40, { 0 } },  { 64, 128256, 40, { 0 } },
+						   { 1, 262144, 256, { 0 } }, { 1, 50257, 50, { 0 } },
+						   { 4096, 128, 8, { 0 } },   { 1, 1 << 27, 1024, { 0 } } };
 	const struct tcb_op *op = tcb_op_find("topk");
 	struct tcb_geometry g;
 	(void)state;
@@ -190,13 +188,13 @@ static void gpu_geometries(void **state)
 			gpu_check_default(&p, gpu_capabilities[c]);
 	}
 	const struct tcb_problem odd = gpu_problem(op, TCB_CONTRACT_F32, shapes[3]);
-	const struct tcb_problem many = gpu_problem(op, TCB_CONTRACT_F32, (struct tcb_shape){ 1, 4096, 513, { 0 } });
+	const struct tcb_problem many = gpu_problem(op, TCB_CONTRACT_F32, (struct tcb_shape){ 1, 4096, 1025, { 0 } });
 	const struct tcb_target gpu = gpu_target(90, 0);
 	tcb_op_standard(&odd, &gpu, &g);
 	g.knob[TCB_KNOB_VEC] = 16;
 	gpu_check_rule(&odd, 90, &g, 1, "multiples of vec");
 	tcb_op_standard(&many, &gpu, &g);
-	gpu_check_rule(&many, 90, &g, 1, "512 largest");
+	gpu_check_rule(&many, 90, &g, 1, "1024 largest");
 }
 
 static void refusals_say_why(void **state)

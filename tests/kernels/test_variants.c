@@ -70,6 +70,8 @@ static struct tcb_shape shape_of(const struct tcb_op *op, size_t index)
 		shape.words.eps = 6;
 	if (op->words >> TCB_WORD_ADD & 1u && index % 2)
 		shape.words.add = 1;
+	if (op->words >> TCB_WORD_BIAS & 1u && index % 3 == 1)
+		shape.words.bias = 1;
 	if (strcmp(op->shape_form, "MxNxU") == 0) /* U of N */
 		shape.k = 1 + 5 * index % shape.n;
 	return shape;
@@ -258,7 +260,7 @@ static void judge(struct bench *b, const struct tcb_op *op, const struct tcb_pla
 {
 	const struct tcb_reference *reference = b->reference;
 	const int output = tcb_operand_output(b->operands, b->operand_count);
-	if (plan->variant->class == TCB_CLASS_EXACT && op->exact) {
+	if (tcb_plan_is_exact(plan)) {
 		const float *exact = exact_result(b, op, plan, data);
 		if (memcmp(exact, data[output], b->operands[output].bytes) != 0)
 			fail_msg("%s: not bit-equal to the order-matched reference", text);

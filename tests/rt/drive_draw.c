@@ -115,7 +115,7 @@ struct tcbrt_query drive_query(const struct tcbrt *rt)
 				     .threads = (unsigned)drive_below(9),
 				     .contract = drive_once_in(2)
 							 ? TCBRT_CONTRACT_DEFAULT
-							 : (enum tcbrt_contract)drive_below(1 + TCB_CONTRACT_COUNT),
+							 : (enum tcbrt_contract)drive_below(1 + TCBRT_CONTRACT_AUTO_Q8),
 				     .state = (enum tcbrt_state)drive_below(2),
 				     .m = shape.m,
 				     .n = shape.n,

@@ -128,6 +128,19 @@ static double traffic(const struct tcb_problem *problem)
 	return (double)problem->shape.n * (double)problem->shape.k;
 }
 
+/* The same of both contracts. */
+static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
+{
+	const size_t n = problem->shape.n, k = problem->shape.k;
+
+	out[0] = (struct tcb_operand){
+		.name = "weights", .role = TCB_ROLE_WEIGHTS, .rows = n, .cols = k, .bytes = n * k
+	};
+	out[1] = (struct tcb_operand){ .name = "x", .rows = 1, .cols = k, .bytes = 4 * k };
+	out[2] = (struct tcb_operand){ .name = "y", .role = TCB_ROLE_OUTPUT, .rows = 1, .cols = n, .bytes = 4 * n };
+	return 3;
+}
+
 static const struct tcb_side_space cpu_space = { NULL, cpu_axes, cpu_geometry, footprint };
 static const struct tcb_side_space gpu_space = { NULL, gpu_axes, gpu_geometry, footprint };
 static const struct tcb_side cpu = { .variants = lists, .space = &cpu_space, .plan = plan };
@@ -141,6 +154,7 @@ static const struct tcb_op fake_op = {
 	.default_contract = TCB_CONTRACT_Q8,
 	.side = TCB_SIDES(&cpu, &gpu),
 	.check_shape = check_shape,
+	.operands = operands,
 	.traffic = traffic,
 };
 

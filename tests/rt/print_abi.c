@@ -59,6 +59,7 @@ int main(void)
 	AT(tcbrt_tuning, tuned_kv_heads);
 	AT(tcbrt_tuning, tuned_sequences);
 	AT(tcbrt_tuning, plain_ns);
+	AT(tcbrt_tuning, contract);
 	AT(tcbrt_tuning, reserved);
 	SIZE(tcbrt_operand);
 	AT(tcbrt_operand, name);

@@ -15,7 +15,7 @@
 
 #include "tcbrt_chain.h"
 
-enum { N = 256, ROUNDS = 30, SECONDS = 60, THREADS_MAX = 5 };
+enum { N = 256, ROUNDS = 30, SECONDS = 60, THREADS_MAX = 5, TOKENS = 3 };
 /* The layer: h = norm(x); a, b = two products of h; c = silu(a) b; d = product of c; x = x + d. */
 enum { NORM, FIRST, SECOND, JOIN, LAST, ADD, CALLS };
 
@@ -352,11 +352,90 @@ static void refused(void **state)
 	free(l);
 }
 
+static struct tcbrt_plan *strided(const struct tcbrt_plan *saved, const struct tcbrt_strides *strides)
+{
+	struct tcbrt_plan_info info;
+	struct tcbrt_query query = { .op = "q80_matvec", .threads = 3, .m = TOKENS, .n = N, .k = N, .words = "xbf16" };
+	struct tcbrt_plan *plan;
+	struct tcbrt_error err;
+	unsigned char blob[8192];
+	size_t bytes;
+
+	tcbrt_plan_info(product, &info);
+	query.layout = info.layout;
+	if (!saved) {
+		if (tcbrt_plan_create_strided(rt, &query, strides, &plan, &err) != TCBRT_OK)
+			fail_msg("%s", err.message);
+		return plan;
+	}
+	assert_int_equal(tcbrt_plan_save(saved, blob, sizeof(blob), &bytes), TCBRT_OK);
+	assert_int_equal(tcbrt_plan_load(rt, blob, bytes, &plan, &err), TCBRT_OK);
+	return plan;
+}
+
+/* Three products write parts of the rows of one buffer: what lies between is left alone, and no thread waits between
+ * them; saved plans know their strides, too. */
+static void rows_of_one_buffer(void **state)
+{
+	enum { PARTS = 3, ROW = PARTS * N + 5, X_ROW = N + 3 };
+	const struct tcbrt_strides apart = { .x = X_ROW, .y = ROW }, narrow = { .y = N - 1 };
+	const struct tcbrt_query softmax = { .op = "softmax", .m = 4, .n = N };
+	struct tcbrt_plan *fresh = strided(NULL, &apart), *plan = strided(fresh, NULL), *refused_plan;
+	struct tcbrt_plan *dense = strided(NULL, &(struct tcbrt_strides){ .x = 0 });
+	struct tcbrt_plan_info info;
+	struct tcbrt_chain_info told;
+	struct tcbrt_operand y;
+	struct tcbrt_call calls[PARTS];
+	struct tcbrt_error err;
+	uint16_t *x = room(TOKENS * X_ROW * sizeof(*x)), *x_dense = room(TOKENS * N * sizeof(*x));
+	float *out = room(TOKENS * ROW * sizeof(*out)), *want = room(TOKENS * N * sizeof(*want));
+	void *workspace, *own;
+
+	(void)state;
+	for (size_t i = 0; i < TOKENS * N; i++)
+		x[i / N * X_ROW + i % N] = x_dense[i] = (uint16_t)(0x3e00 + i * 29 % 0x180);
+	for (size_t i = 0; i < TOKENS * ROW; i++)
+		out[i] = 7;
+	tcbrt_plan_operand(plan, 2, &y);
+	assert_int_equal(y.stride, ROW);
+	assert_int_equal(y.bytes, ((TOKENS - 1) * ROW + N) * sizeof(float));
+	for (size_t i = 0; i < PARTS; i++)
+		calls[i] = (struct tcbrt_call){ .plan = plan, .operand = { AT(packed), AT(x), AT(out + i * N) } };
+	struct tcbrt_chain *chain = chain_of(calls, PARTS, &workspace);
+	tcbrt_chain_info(chain, &told);
+	assert_int_equal(told.waits, 1);
+	assert_int_equal(tcbrt_chain_execute(chain, workspace, NULL), TCBRT_OK);
+	tcbrt_plan_info(dense, &info);
+	own = room(info.workspace_bytes);
+	tcbrt_workspace_init(dense, own);
+	assert_int_equal(tcbrt_execute(dense, (void *[]){ packed, x_dense, want }, own, NULL), TCBRT_OK);
+	for (size_t i = 0; i < TOKENS * ROW; i++)
+		assert_true(out[i] == (i % ROW < PARTS * N ? want[i / ROW * N + i % ROW % N] : 7));
+	tcbrt_chain_destroy(chain);
+	calls[1].operand[2] = AT(out + N - 1); /* the last value of the first part */
+	free(workspace);
+	chain = chain_of(calls, PARTS, &workspace);
+	tcbrt_chain_info(chain, &told);
+	assert_int_equal(told.waits, 2);
+	assert_int_equal(tcbrt_plan_create_strided(rt, &softmax, &apart, &refused_plan, &err), TCBRT_E_USAGE);
+	assert_non_null(strstr(err.message, "takes no strides"));
+	const struct tcbrt_query query = { .op = "q80_matvec", .m = TOKENS, .n = N, .k = N };
+	assert_int_equal(tcbrt_plan_create_strided(rt, &query, &narrow, &refused_plan, &err), TCBRT_E_USAGE);
+	assert_int_equal(tcbrt_plan_create_strided(rt, &query, NULL, &refused_plan, &err), TCBRT_E_USAGE);
+	tcbrt_chain_destroy(chain);
+	tcbrt_plan_destroy(fresh);
+	tcbrt_plan_destroy(plan);
+	tcbrt_plan_destroy(dense);
+	void *const rooms[] = { x, x_dense, out, want, workspace, own };
+	for (size_t i = 0; i < sizeof(rooms) / sizeof(*rooms); i++)
+		free(rooms[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gangs), cmocka_unit_test(pools),   cmocka_unit_test(children),
-		cmocka_unit_test(waits), cmocka_unit_test(refused),
+		cmocka_unit_test(waits), cmocka_unit_test(refused), cmocka_unit_test(rows_of_one_buffer),
 	};
 
 	alarm(4 * SECONDS); /* a wait that does not end */

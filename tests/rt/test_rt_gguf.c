@@ -5,6 +5,7 @@
  */
 #include "tcbrt_gguf.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -132,6 +133,106 @@ static void numbers(void **state)
 	tcbrt_gguf_close(gguf);
 }
 
+/* A model whose architecture is m: its keys, one for each layer or one for all, YaRN, and a divisor for each of four
+ * angles. */
+static struct tcbrt_gguf *open_rotated(int has_type, uint64_t divisors)
+{
+	struct writer w;
+	struct tcbrt_gguf *gguf;
+	struct tcbrt_error err;
+	FILE *file = fopen("rt_gguf.model", "wb");
+
+	put_header(&w, 3, 1, 6 + (uint64_t)has_type);
+	put_key(&w, "general.architecture", 8);
+	put_string(&w, "m");
+	put_key(&w, "m.rope.freq_base", 6);
+	put_f32(&w, 100);
+	put_key(&w, "m.rope.freq_base_swa", 6);
+	put_f32(&w, 16);
+	put_key(&w, "m.rope.scaling.factor", 6);
+	put_f32(&w, 4);
+	put_key(&w, "m.rope.scaling.original_context_length", 4);
+	put(&w, 64, 4);
+	put_key(&w, "m.heads", 9);
+	put(&w, 4, 4);
+	put(&w, 2, 8);
+	put(&w, 3, 4);
+	put(&w, 5, 4);
+	if (has_type) {
+		put_key(&w, "m.rope.scaling.type", 8);
+		put_string(&w, "yarn");
+	}
+	put_tensor(&w, "rope_freqs.weight", 1, &divisors, 0, 0);
+	pad(&w, 32);
+	for (uint64_t i = 0; i < divisors; i++)
+		put_f32(&w, i ? 1 : 2);
+	pad(&w, 32);
+	assert_non_null(file);
+	assert_int_equal(fwrite(w.data, 1, w.bytes, file), w.bytes);
+	assert_int_equal(fclose(file), 0);
+	if (tcbrt_gguf_open("rt_gguf.model", &gguf, &err) != TCBRT_OK)
+		fail_msg("%s", err.message);
+	unlink("rt_gguf.model");
+	return gguf;
+}
+
+static void parameters(void **state)
+{
+	struct tcbrt_gguf *gguf = open_rotated(0, 4), *other = open_model();
+	double value = 17;
+
+	(void)state;
+	assert_int_equal(tcbrt_gguf_parameter(gguf, "heads", 1, &value), TCBRT_OK);
+	assert_true(value == 5);
+	assert_int_equal(tcbrt_gguf_parameter(gguf, "rope.scaling.factor", 7, &value), TCBRT_OK);
+	assert_true(value == 4);
+	assert_int_equal(tcbrt_gguf_parameter(gguf, "none", 0, &value), TCBRT_E_NOT_FOUND);
+	assert_int_equal(tcbrt_gguf_parameter(other, "heads", 0, &value), TCBRT_E_NOT_FOUND);
+	assert_int_equal(tcbrt_gguf_parameter(gguf, NULL, 0, &value), TCBRT_E_USAGE);
+	assert_true(value == 4);
+	tcbrt_gguf_close(gguf);
+	tcbrt_gguf_close(other);
+}
+
+/* Rows of 8 values against angles worked out by hand. */
+static void check_rotation(int has_type, int is_windowed, const double steps[4], double scale)
+{
+	struct tcbrt_gguf *gguf = open_rotated(has_type, 4);
+	float rows[5][8];
+
+	assert_int_equal(tcbrt_gguf_rotation(gguf, 8, is_windowed, 5, rows[0], NULL), TCBRT_OK);
+	for (int position = 0; position < 5; position++)
+		for (int i = 0; i < 4; i++) {
+			assert_float_equal(rows[position][i], scale * cos(position * steps[i]), 1e-6);
+			assert_float_equal(rows[position][4 + i], scale * sin(position * steps[i]), 1e-6);
+		}
+	tcbrt_gguf_close(gguf);
+}
+
+static void rotations(void **state)
+{
+	/* 100^(-i / 4), of which the first is halved: over 4; of YaRN angles turn 64 / 2 pi = 10.2 times at most, so
+	 * that floor(8 log(64 / 64 pi) / 2 log 100) < 0 makes 0, ceil(8 log(64 / 2 pi) / 2 log 100) = ceil(2.02) = 3
+	 * the end. */
+	const double plain[] = { 0.5, pow(100, -0.25), 0.1, pow(100, -0.75) };
+	const double linear[] = { plain[0] / 4, plain[1] / 4, plain[2] / 4, plain[3] / 4 };
+	const double yarn[] = { plain[0], plain[1] * (2.0 / 3 + 1.0 / 12), plain[2] * (1.0 / 3 + 1.0 / 6),
+				plain[3] / 4 };
+	const double near[] = { 1, 0.5, 0.25, 0.125 };
+	struct tcbrt_gguf *gguf = open_rotated(0, 5);
+	struct tcbrt_error err;
+	float row[8];
+
+	(void)state;
+	check_rotation(0, 0, linear, 1);
+	check_rotation(1, 0, yarn, 1 + 0.1 * log(4));
+	check_rotation(1, 1, near, 1);
+	assert_int_equal(tcbrt_gguf_rotation(gguf, 8, 0, 1, row, &err), TCBRT_E_FORMAT);
+	assert_non_null(strstr(err.message, "each of 4 angles"));
+	assert_int_equal(tcbrt_gguf_rotation(gguf, 7, 0, 1, row, &err), TCBRT_E_USAGE);
+	tcbrt_gguf_close(gguf);
+}
+
 static void texts(void **state)
 {
 	struct tcbrt_gguf *gguf = open_model();
@@ -173,10 +274,8 @@ static void refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tensors),
-		cmocka_unit_test(numbers),
-		cmocka_unit_test(texts),
-		cmocka_unit_test(refused),
+		cmocka_unit_test(tensors),   cmocka_unit_test(numbers), cmocka_unit_test(parameters),
+		cmocka_unit_test(rotations), cmocka_unit_test(texts),   cmocka_unit_test(refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

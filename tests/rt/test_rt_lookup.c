@@ -21,6 +21,44 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* Under whichever contract N's entries, or the nearest ones, are the faster. */
+static struct tcbrt_tuning ask_auto(enum tcbrt_contract contract, size_t n)
+{
+	struct tcbrt_query query = {
+		.op = "fake_matvec", .threads = 1, .contract = contract, .m = 1, .n = n, .k = 4096
+	};
+	struct tcbrt *rt = fixture_open(&fixture);
+	struct tcbrt_tuning tuning;
+
+	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
+	tcbrt_close(rt);
+	return tuning;
+}
+
+static void test_contract_auto(void **state)
+{
+	struct tcbrt_tuning tuning;
+
+	(void)state;
+	tuning = ask_auto(TCBRT_CONTRACT_AUTO, 4096); /* nothing is known */
+	assert_int_equal(tuning.contract, TCBRT_CONTRACT_Q8);
+	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096, .ns = 900 });
+	assert_int_equal(ask_auto(TCBRT_CONTRACT_AUTO, 4096).contract, TCBRT_CONTRACT_Q8);
+	fixture_put(&fixture, &(struct winner){ .n = 4096, .k = 4096, .ns = 800, .use_contract = 1 });
+	tuning = ask_auto(TCBRT_CONTRACT_AUTO, 4096);
+	assert_int_equal(tuning.contract, TCBRT_CONTRACT_F32);
+	assert_int_equal(tuning.source, TCBRT_SOURCE_EXACT);
+	assert_true(tuning.expected_ns == 800);
+	assert_int_equal(ask_auto(TCBRT_CONTRACT_AUTO_Q8, 4096).contract, TCBRT_CONTRACT_F32);
+	assert_int_equal(ask_auto(TCBRT_CONTRACT_DEFAULT, 4096).contract, TCBRT_CONTRACT_Q8);
+	/* The nearest shape where both were measured tells of this one. */
+	assert_int_equal(ask_auto(TCBRT_CONTRACT_AUTO, 5120).contract, TCBRT_CONTRACT_F32);
+	fixture_put(&fixture, &(struct winner){ .n = 6144, .k = 4096, .ns = 900 });
+	fixture_put(&fixture, &(struct winner){ .n = 6144, .k = 4096, .ns = 1000, .use_contract = 1 });
+	assert_int_equal(ask_auto(TCBRT_CONTRACT_AUTO, 5632).contract, TCBRT_CONTRACT_Q8);
+	assert_int_equal(ask_auto(TCBRT_CONTRACT_AUTO, 4352).contract, TCBRT_CONTRACT_F32);
+}
+
 static void test_exact(void **state)
 {
 	struct tcbrt_query query = { .op = "fake_matvec", .threads = 1, .m = 1, .n = 4096, .k = 4096 };
@@ -67,6 +105,7 @@ static void test_exact(void **state)
 	query.device = "cpu";
 	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
 	assert_int_equal(tuning.midi.n, 8);
+	assert_int_equal(tuning.contract, TCBRT_CONTRACT_Q8);
 	/* The same processor under another name was not tuned. */
 	query.device = "cpu:scalar";
 	assert_int_equal(tcbrt_lookup(rt, &query, &tuning), TCBRT_OK);
@@ -150,7 +189,7 @@ static void test_refused_queries(void **state)
 	query = good;
 	query.contract = TCBRT_CONTRACT_F16;
 	assert_refused(rt, &query, TCBRT_E_USAGE, "no contract f16");
-	query.contract = (enum tcbrt_contract)4;
+	query.contract = (enum tcbrt_contract)8;
 	assert_refused(rt, &query, TCBRT_E_USAGE, "contract");
 	query = good;
 	query.state = (enum tcbrt_state)2;
@@ -226,6 +265,7 @@ static void test_parameters(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_contract_auto, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exact, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_modelled, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_provisional, setup, teardown),

@@ -133,6 +133,13 @@ enum tcb_status cli_help_command(const struct cli_command *command, struct tcb_e
 			"activation type inside the kernel: f32, f16 or q8", .note = "the op's own",     \
 									     .names = CLI_NAMES_CONTRACT \
 	}
+#define CLI_OPTION_CONTRACTS(type, own)                                                                             \
+	{                                                                                                           \
+		"contract", "C", CLI_TEXT, offsetof(type, contract),                                                \
+			"activation type inside the kernel: f32, f16 or q8; auto: the fastest that is at least as " \
+			"exact as the op's own, auto:q8: as that one",                                              \
+			.note = own, .names = CLI_NAMES_CONTRACT                                                    \
+	}
 #define CLI_OPTION_SHAPES(type)                                                                                \
 	{                                                                                                      \
 		"shape", "MxNxK", CLI_LIST, offsetof(type, shapes),                                            \

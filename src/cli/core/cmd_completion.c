@@ -42,6 +42,7 @@ static void add_contracts(struct tcb_str *out)
 {
 	for (int contract = 0; contract < TCB_CONTRACT_COUNT; contract++)
 		tcb_str_addf(out, "%s%s", contract ? " " : "", tcb_contract_text((enum tcb_contract)contract));
+	tcb_str_add(out, " auto");
 }
 
 static void add_commands(struct tcb_str *out)

@@ -122,7 +122,14 @@ static json_t *words_json(unsigned mask, int *failed)
 			continue;
 		word = json_pack("{s:s, s:s}", "word", row->text, "example", row->example);
 		numbers = json_array();
-		for (; row && row->kind != TCB_WORD_FLAG;
+		if (row->kind == TCB_WORD_TYPE) {
+			json_t *types = json_array();
+
+			for (uint32_t t = row->least; t <= row->most; t++)
+				cli_json_add(types, json_string(tcb_word_types[t - 1]), failed);
+			cli_json_set(word, "types", types, failed);
+		}
+		for (; row && row->kind != TCB_WORD_FLAG && row->kind != TCB_WORD_TYPE;
 		     row = row->kind == TCB_WORD_NUMBER ? tcb_word_second(i) : NULL)
 			cli_json_add(
 				numbers,

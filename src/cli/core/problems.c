@@ -10,15 +10,18 @@
 
 #include "cli/core/emit.h"
 #include "cli/core/shape_axes.h"
+#include "kernels/defaults/contracts.h"
 
-static enum tcb_status add_problem(struct cli_problems *problems, const struct tcb_op *op, enum tcb_contract contract,
-				   const struct tcb_shape *shape, struct tcb_error *err)
+static enum tcb_status add_of_contract(struct cli_problems *problems, const struct tcb_op *op,
+				       const struct cli_contracts *asked, enum tcb_contract contract,
+				       const struct tcb_shape *shape, struct tcb_error *err)
 {
-	struct cli_problem made = { .op = op }, *list;
+	struct cli_problem made = { .op = op, .asked = *asked }, *list;
 
 	TCB_TRY(tcb_problem_init(op, contract, shape, &made.problem, err));
 	for (size_t i = 0; i < problems->count; i++) {
-		if (problems->list[i].op == op && tcb_shape_equal(&problems->list[i].problem.shape, shape))
+		if (problems->list[i].op == op && problems->list[i].problem.contract == contract &&
+		    tcb_shape_equal(&problems->list[i].problem.shape, shape))
 			return TCB_OK;
 	}
 	list = realloc(problems->list, (problems->count + 1) * sizeof *list);
@@ -29,8 +32,22 @@ static enum tcb_status add_problem(struct cli_problems *problems, const struct t
 	return TCB_OK;
 }
 
-static enum tcb_status add_shapes(struct cli_problems *problems, const struct tcb_op *op, enum tcb_contract contract,
-				  const char *text, int is_exact, struct tcb_error *err)
+/* SHAPE with each contract that was asked for, the one that was named first. */
+static enum tcb_status add_problem(struct cli_problems *problems, const struct tcb_op *op,
+				   const struct cli_contracts *asked, const struct tcb_shape *shape,
+				   struct tcb_error *err)
+{
+	const unsigned all = asked->is_auto ? tcb_contracts_from(op, shape, NULL, asked->least) : 1u << asked->least;
+
+	for (int contract = (int)asked->least; contract >= 0; contract--)
+		if (all >> contract & 1u)
+			TCB_TRY(add_of_contract(problems, op, asked, (enum tcb_contract)contract, shape, err));
+	return TCB_OK;
+}
+
+static enum tcb_status add_shapes(struct cli_problems *problems, const struct tcb_op *op,
+				  const struct cli_contracts *contract, const char *text, int is_exact,
+				  struct tcb_error *err)
 {
 	struct cli_shapes shapes;
 	enum tcb_status status = cli_shapes_read(op, text, is_exact, &shapes, err);
@@ -46,15 +63,15 @@ static enum tcb_status add_op(struct cli_problems *problems, const struct tcb_op
 			      const char *contract_text, const struct cli_list *texts, const char *gguf,
 			      struct tcb_error *err)
 {
-	enum tcb_contract contract;
+	struct cli_contracts contract;
 	struct tcb_shape *found = NULL;
 	const struct tcb_shape *shapes = op->default_shapes;
 	size_t count = op->default_shape_count;
 	enum tcb_status status = TCB_OK;
 
-	TCB_TRY(cli_find_contract(op, contract_text, &contract, err));
+	TCB_TRY(cli_find_contracts(op, contract_text, &contract, err));
 	for (size_t i = 0; i < texts->count; i++)
-		TCB_TRY(add_shapes(problems, op, contract, texts->items[i], !named, err));
+		TCB_TRY(add_shapes(problems, op, &contract, texts->items[i], !named, err));
 	if (texts->count)
 		return TCB_OK;
 	if (gguf) {
@@ -62,7 +79,7 @@ static enum tcb_status add_op(struct cli_problems *problems, const struct tcb_op
 		shapes = found;
 	}
 	for (size_t i = 0; i < count && status == TCB_OK; i++)
-		status = add_problem(problems, op, contract, &shapes[i], err);
+		status = add_problem(problems, op, &contract, &shapes[i], err);
 	free(found);
 	return status;
 }
@@ -133,16 +150,26 @@ enum tcb_status cli_problems_make(const struct tcb_registry *ops, const char *na
 	return status;
 }
 
+/* Of several contracts those without kernels are not meant. */
+static int has_contract(const struct cli_problem *problem, const struct tcb_target *target)
+{
+	return !problem->asked.is_auto ||
+	       (tcb_contracts_from(problem->op, &problem->problem.shape, target, problem->asked.least) >>
+			problem->problem.contract &
+		1u);
+}
+
 enum tcb_status cli_problems_keep(struct cli_problems *problems, const struct tcb_target *target, struct tcb_error *err)
 {
 	const struct tcb_op *missing = NULL;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < problems->count; i++) {
-		if (tcb_op_side(problems->list[i].op, target))
-			problems->list[kept++] = problems->list[i];
-		else
-			missing = problems->list[i].op;
+		const struct cli_problem *problem = &problems->list[i];
+		if (!tcb_op_side(problem->op, target))
+			missing = problem->op;
+		else if (has_contract(problem, target))
+			problems->list[kept++] = *problem;
 	}
 	if (kept == 0 && missing)
 		return tcb_op_require(missing, target, err);

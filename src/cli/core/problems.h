@@ -10,6 +10,7 @@
 struct cli_problem {
 	const struct tcb_op *op;
 	struct tcb_problem problem;
+	struct cli_contracts asked; /* is_auto: the problem's contract is one of them */
 };
 
 struct cli_problems {

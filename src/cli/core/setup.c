@@ -96,6 +96,19 @@ enum tcb_status cli_open_device(const char *name, uint64_t threads, struct tcb_p
 	return TCB_OK;
 }
 
+/* What stands for several contracts: the word, and after a colon the least exact of them. */
+static const char AUTO[] = "auto";
+
+/* What follows the word in TEXT; NULL: TEXT is something else. */
+static const char *behind_auto(const char *text)
+{
+	const size_t length = strlen(AUTO);
+
+	if (!text || strncmp(text, AUTO, length) != 0 || (text[length] && text[length] != ':'))
+		return NULL;
+	return text + length;
+}
+
 enum tcb_status cli_find_contract(const struct tcb_op *op, const char *text, enum tcb_contract *out,
 				  struct tcb_error *err)
 {
@@ -104,6 +117,9 @@ enum tcb_status cli_find_contract(const struct tcb_op *op, const char *text, enu
 	*out = op->default_contract;
 	if (!text)
 		return TCB_OK;
+	if (behind_auto(text))
+		return tcb_fail(err, TCB_E_USAGE, "contract %s stands for several; here one is wanted: f32, f16 or q8",
+				text);
 	TCB_TRY(tcb_contract_parse(text, out, err));
 	if (op->contracts >> *out & 1u)
 		return TCB_OK;
@@ -115,6 +131,15 @@ enum tcb_status cli_find_contract(const struct tcb_op *op, const char *text, enu
 		strcat(offered, tcb_contract_text((enum tcb_contract)contract));
 	}
 	return tcb_fail(err, TCB_E_USAGE, "op %s has no contract %s; it has %s", op->name, text, offered);
+}
+
+enum tcb_status cli_find_contracts(const struct tcb_op *op, const char *text, struct cli_contracts *out,
+				   struct tcb_error *err)
+{
+	const char *behind = behind_auto(text);
+
+	out->is_auto = behind != NULL;
+	return cli_find_contract(op, !behind ? text : *behind ? behind + 1 : NULL, &out->least, err);
 }
 
 /* What people write between and around the numbers of a shape, as 'x'; 0: nothing was changed. */

@@ -21,6 +21,14 @@ enum tcb_status cli_open_device(const char *name, uint64_t threads, struct tcb_p
 /* TEXT NULL: the op's own. */
 enum tcb_status cli_find_contract(const struct tcb_op *op, const char *text, enum tcb_contract *out,
 				  struct tcb_error *err);
+/* What --contract says: LEAST, and with IS_AUTO ("auto", "auto:f16") whatever is at least as exact (contracts.h). */
+struct cli_contracts {
+	enum tcb_contract least;
+	int is_auto;
+};
+/* TEXT NULL: the op's own. */
+enum tcb_status cli_find_contracts(const struct tcb_op *op, const char *text, struct cli_contracts *out,
+				   struct tcb_error *err);
 /* Whether a size of TEXT is a list or a range, which shape_axes.h reads. */
 int cli_shape_has_axes(const char *text);
 /* TEXT as a shape of OP (NULL: of any): also as people write it, "4096,4096", or the matrix alone where an op of one

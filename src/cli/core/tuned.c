@@ -86,7 +86,8 @@ enum tcb_status cli_tuned_find(const struct cli_query *query, const struct tcb_p
 		.op = problem->op_name,
 		.device = device,
 		.threads = (unsigned)query->threads,
-		.contract = contract_of(problem->contract),
+		.contract = (enum tcbrt_contract)((unsigned)contract_of(problem->contract) |
+						  (query->is_auto ? (unsigned)TCBRT_CONTRACT_AUTO : 0u)),
 		.state = query->state == TCB_HOT ? TCBRT_HOT : TCBRT_COLD,
 		.m = problem->shape.m,
 		.n = problem->shape.n,

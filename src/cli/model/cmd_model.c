@@ -39,7 +39,7 @@ static const struct cli_option options[] = {
 	{ "joined", NULL, CLI_FLAG, offsetof(struct model_args, joined),
 	  "for an engine that joins calls: up to 8 tokens go through gate and up, and through what is behind a norm, "
 	  "with that norm" },
-	CLI_OPTION_CONTRACT(struct model_args),
+	CLI_OPTION_CONTRACTS(struct model_args, "auto"),
 	{ "effort", "E", CLI_WORD, offsetof(struct model_args, effort), "as of 'tcbtune sweep'",
 	  .words = "quick|normal|thorough", .fallback = "normal" },
 	{ "budget", "TIME", CLI_SECONDS, offsetof(struct model_args, budget_s),
@@ -60,6 +60,7 @@ static const struct cli_option options[] = {
 enum { NAMES_MAX = 64 };
 static const double LEAST_S = 1;    /* with less left nothing can be tuned */
 static const double BEYOND_S = 0.3; /* the budget, a problem whose default has no result yet is given up */
+static const double PROBE = 0.25;   /* of its part, in which a contract shows whether it may be the fastest */
 
 static enum tcb_status print_presets(struct tcb_error *err)
 {
@@ -145,14 +146,16 @@ static int is_to_sweep(const struct modelling *m, const struct cli_model_problem
 	return m->args->retune || cli_model_is_open(item, m->told.is_modelled);
 }
 
-/* ITEM's part of LEFT_S, which those from ITEM on share. */
-static double part_of(const struct modelling *m, const struct cli_model_problem *item, double left_s)
+/* The part of LEFT_S of the group at AT, which the groups from there on share. */
+static double part_of(const struct modelling *m, size_t at, double left_s)
 {
+	const double share = m->plan.list[at].share;
+	struct cli_model_group group;
 	double shares = 0;
 
-	for (const struct cli_model_problem *other = item; other < m->plan.list + m->plan.count; other++)
-		shares += is_to_sweep(m, other) ? other->share : 0;
-	return left_s * item->share / shares;
+	while (cli_model_next(&m->plan, m->told.is_modelled, &at, &group))
+		shares += m->args->retune || group.open ? group.chosen->share : 0;
+	return left_s * share / shares;
 }
 
 /* Seconds that are left of the command's budget. */
@@ -188,34 +191,74 @@ static enum tcb_status sweep_item(struct modelling *m, struct cli_model_problem 
 	return TCB_OK;
 }
 
+/* ITEM, which has PART_S of the time. */
+static enum tcb_status sweep_for(struct modelling *m, struct cli_model_problem *item, double part_s,
+				 struct tcb_error *err)
+{
+	if (m->told.budget_s > 0) {
+		const double left = left_s(m);
+
+		m->sweeping.limits.budget_s = part_s;
+		m->sweeping.later_s = left - part_s;
+		m->sweeping.first_s = left + BEYOND_S;
+	}
+	m->sweeping.begun_ns = tcb_clock_ns();
+	TCB_TRY(sweep_item(m, item, err));
+	return m->sweeping.db ? cli_model_plan_look(&m->plan, m->sweeping.db, m->told.device, m->told.is_modelled, err)
+			      : TCB_OK;
+}
+
+/*
+ * A group's problems differ by contract.  The one that is usually the fastest comes first; of each other the first
+ * candidates, which begin with its default, tell whether it is worth its part.
+ */
+static enum tcb_status sweep_group(struct modelling *m, const struct cli_model_group *group, struct tcb_error *err)
+{
+	const double part_s = m->told.budget_s > 0 ? part_of(m, group->first, left_s(m)) : 0;
+	const size_t left = m->left;
+	size_t to_sweep = 0;
+	enum tcb_status status = TCB_OK;
+
+	for (size_t i = 0; i < group->count; i++)
+		to_sweep += (size_t)is_to_sweep(m, &m->plan.list[group->first + i]);
+	const double each_s = part_s / (double)(to_sweep ? to_sweep : 1);
+	for (size_t i = 0; i < group->count && status == TCB_OK && !cli_stop_asked; i++) {
+		struct cli_model_problem *item = &m->plan.list[group->first + i];
+
+		if (!is_to_sweep(m, item) || (i && is_spent(m)))
+			continue;
+		if (i && m->told.budget_s > 0) {
+			status = sweep_for(m, item, PROBE * each_s, err);
+			if (status == TCB_OK && !item->is_lost && !is_spent(m))
+				status = sweep_for(m, item, (1 - PROBE) * each_s, err);
+		} else {
+			status = sweep_for(m, item, each_s, err);
+		}
+	}
+	if (m->left > left)
+		m->left = left + 1;
+	return status;
+}
+
 static enum tcb_status sweep_all(struct modelling *m, struct tcb_error *err)
 {
 	const size_t open = cli_model_open_count(&m->told);
+	struct cli_model_group group;
 	size_t number = 0;
 	enum tcb_status status = TCB_OK;
 
 	cli_stop_catch();
 	m->sweeping.quiet.left_s = m->args->wait_quiet_s;
-	for (size_t i = 0; i < m->plan.count && status == TCB_OK; i++) {
-		struct cli_model_problem *item = &m->plan.list[i];
-
-		if (is_to_sweep(m, item) && !m->told.is_modelled)
-			(void)cli_quiet_wait(&m->sweeping.quiet, &m->sweeping.place);
-		if (!is_to_sweep(m, item))
+	for (size_t at = 0; status == TCB_OK && cli_model_next(&m->plan, m->told.is_modelled, &at, &group);) {
+		if (!m->args->retune && !group.open)
 			continue;
+		if (!m->told.is_modelled)
+			(void)cli_quiet_wait(&m->sweeping.quiet, &m->sweeping.place);
 		if (is_spent(m))
 			break;
 		number++;
 		(void)snprintf(m->sweeping.part, sizeof m->sweeping.part, "problem %zu of %zu: ", number, open);
-		m->sweeping.begun_ns = tcb_clock_ns();
-		if (m->told.budget_s > 0) {
-			const double left = left_s(m);
-
-			m->sweeping.limits.budget_s = part_of(m, item, left);
-			m->sweeping.later_s = left - m->sweeping.limits.budget_s;
-			m->sweeping.first_s = left + BEYOND_S;
-		}
-		status = sweep_item(m, item, err);
+		status = sweep_group(m, &group, err);
 		if (status == TCB_OK && cli_stop_asked && number < open)
 			status = TCB_E_INTERRUPTED;
 	}
@@ -235,7 +278,7 @@ static enum tcb_status print_results(struct modelling *m, struct tcb_error *err)
 		return cli_emit_json(cli_json_end(root, failed), err);
 	}
 	status = m->args->plan ? cli_model_add_plan(&m->told, &out, err) : TCB_OK;
-	if (status == TCB_OK && (!m->args->plan || cli_model_open_count(&m->told) < m->plan.count))
+	if (status == TCB_OK && (!m->args->plan || cli_model_open_count(&m->told) < m->plan.groups))
 		status = cli_model_add_results(&m->told, &out, err);
 	return cli_emit_made(status, &out, err);
 }
@@ -270,7 +313,7 @@ static enum tcb_status sweep_and_print(struct modelling *m, struct tcb_error *er
 				m->sweeping.db_path);
 	if (printed == TCB_OK && m->failed)
 		return tcb_fail(err, TCB_E_FAILED, "%zu of %zu problems could not be tuned; the reasons are above",
-				m->failed, m->plan.count);
+				m->failed, m->plan.groups);
 	return printed;
 }
 
@@ -365,7 +408,9 @@ const struct cli_command cli_command_model = {
 		" Then sweeps them within one budget, those first that take most of the time; what is tuned already "
 		"and of today's kernels costs nothing, so that an interrupted run goes on with the same command.  At "
 		"the end prints the times and the tokens per second that they come to: tuned, with the default "
-		"geometries, and by the device's read limit, cold.  These are matrix products alone: attention, norms "
+		"geometries, and by the device's read limit, cold.  Each product is tuned under every contract that is "
+		"at least as exact as the op's own (--contract auto), and the fastest counts.  These are matrix "
+		"products alone: attention, norms "
 		"and sampling come on top.  Plan and progress go to stderr; the results, or JSON, to stdout.",
 	.examples = "  tcbtune model model.gguf --budget 10m\n"
 		    "  tcbtune model --model llama-3-8b --device cuda:0 --tokens 1,32,512\n"

@@ -17,9 +17,12 @@
 #include <string.h>
 
 #include "cli/report/best_rows.h"
+#include "kernels/defaults/contracts.h"
 #include "kernels/formats.h"
 
 static const size_t TOKENS_MOST = 65536, JOINED_TOKENS_MOST = 8;
+/* So many times as long as under another contract, and a sweep will hardly make up for it. */
+static const double LOST = 1.3;
 
 const char *cli_known_text(enum cli_known known)
 {
@@ -105,48 +108,73 @@ static const struct tcb_op *find_joined(const struct cli_model_plan *plan, const
 	return product->is_normed && tokens <= JOINED_TOKENS_MOST && op && tcb_op_side(op, target) ? op : NULL;
 }
 
-/* The item of OP and SHAPE, made where there is none. */
-static enum tcb_status get_item(struct cli_model_plan *plan, const struct tcb_op *op, const char *contract_text,
-				const struct tcb_shape *shape, struct cli_model_problem **out, struct tcb_error *err)
+static enum tcb_status add_item(struct cli_model_plan *plan, const struct tcb_op *op, enum tcb_contract contract,
+				const struct tcb_shape *shape, enum tcb_contract usual, struct tcb_error *err)
 {
-	struct cli_model_problem *list;
-	enum tcb_contract contract;
+	struct cli_model_problem *list = realloc(plan->list, (plan->count + 1) * sizeof *list), *item;
 
-	for (size_t i = 0; i < plan->count; i++) {
-		*out = &plan->list[i];
-		if (plan->list[i].problem.op == op && tcb_shape_equal(&plan->list[i].problem.problem.shape, shape))
-			return TCB_OK;
-	}
-	/* Weights that are values have one contract, whatever others are asked for. */
-	TCB_TRY(cli_find_contract(op, tcb_is_float(op->format->id) ? NULL : contract_text, &contract, err));
-	list = realloc(plan->list, (plan->count + 1) * sizeof *list);
 	if (!list)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for the plan");
 	plan->list = list;
-	*out = &list[plan->count];
-	memset(*out, 0, sizeof **out);
-	(*out)->problem.op = op;
-	TCB_TRY(tcb_problem_init(op, contract, shape, &(*out)->problem.problem, err));
+	item = &list[plan->count];
+	memset(item, 0, sizeof *item);
+	item->problem.op = op;
+	item->group = plan->groups;
+	item->is_usual = item->is_chosen = contract == usual;
+	TCB_TRY(tcb_problem_init(op, contract, shape, &item->problem.problem, err));
 	plan->count++;
+	return TCB_OK;
+}
+
+/* The items of OP and SHAPE, one for each contract, made where there are none: COUNT_OUT from OUT on. */
+static enum tcb_status get_items(struct cli_model_plan *plan, const struct tcb_op *op, const char *contract_text,
+				 const struct tcb_shape *shape, const struct tcb_target *target,
+				 struct cli_model_problem **out, size_t *count_out, struct tcb_error *err)
+{
+	struct cli_contracts asked;
+	size_t first = 0;
+
+	while (first < plan->count && (plan->list[first].problem.op != op ||
+				       !tcb_shape_equal(&plan->list[first].problem.problem.shape, shape)))
+		first++;
+	if (first == plan->count) {
+		/* Weights that are values have one contract, whatever others are asked for. */
+		TCB_TRY(cli_find_contracts(op, tcb_is_float(op->format->id) ? NULL : contract_text, &asked, err));
+		const unsigned all =
+			asked.is_auto ? tcb_contracts_from(op, shape, target, asked.least) : 1u << asked.least;
+		const enum tcb_contract usual =
+			asked.is_auto ? tcb_contract_usual(op, shape, target, all, asked.least) : asked.least;
+		for (int contract = (int)asked.least; contract >= 0; contract--)
+			if (all >> contract & 1u)
+				TCB_TRY(add_item(plan, op, (enum tcb_contract)contract, shape, usual, err));
+		plan->groups++;
+	}
+	*out = &plan->list[first];
+	for (*count_out = 0; first + *count_out < plan->count && (*out)[*count_out].group == (*out)->group;)
+		++*count_out;
 	return TCB_OK;
 }
 
 /* CALLS of OP (NULL: the plain product for so many tokens) with SHAPE. */
 static enum tcb_status add_calls_of(struct cli_model_plan *plan, const struct cli_product *product,
-				    const struct tcb_op *op, const char *contract, const struct tcb_shape *shape,
-				    size_t token_index, double calls, struct tcb_error *err)
+				    const struct tcb_op *op, const struct tcb_target *target, const char *contract,
+				    const struct tcb_shape *shape, size_t token_index, double calls,
+				    struct tcb_error *err)
 {
-	struct cli_model_problem *item = NULL;
+	struct cli_model_problem *items = NULL;
+	size_t count;
 
 	if (!op)
 		op = find_op(plan->ops, product->format, shape->m == 1 ? "_matvec" : "_matmul");
 	if (!op)
 		return tcb_fail(err, TCB_E_UNSUPPORTED, "this build has no products with %s weights of %zu tokens",
 				product->format->gguf_name, shape->m);
-	TCB_TRY(get_item(plan, op, contract, shape, &item, err));
-	if (!item->product)
-		item->product = product;
-	item->calls[token_index] += calls;
+	TCB_TRY(get_items(plan, op, contract, shape, target, &items, &count, err));
+	for (size_t i = 0; i < count; i++) {
+		if (!items[i].product)
+			items[i].product = product;
+		items[i].calls[token_index] += calls;
+	}
 	return TCB_OK;
 }
 
@@ -164,10 +192,11 @@ static enum tcb_status add_calls(struct cli_model_plan *plan, const struct cli_p
 	plan->has_routing |= op && product->is_expert;
 	if (product->is_expert && !op) { /* the shared expert is a product by itself */
 		if (product->has_shared)
-			TCB_TRY(add_calls_of(plan, product, NULL, contract, &shape, token_index, matrices, err));
+			TCB_TRY(add_calls_of(plan, product, NULL, target, contract, &shape, token_index, matrices,
+					     err));
 		cli_model_spread(plan->model, tokens, &shape.m, &calls);
 	}
-	return add_calls_of(plan, product, op, contract, &shape, token_index, calls * matrices, err);
+	return add_calls_of(plan, product, op, target, contract, &shape, token_index, calls * matrices, err);
 }
 
 /* What a call costs against others at the same count of tokens: bytes, or operations, of which each byte has as many.
@@ -179,6 +208,7 @@ static double cost(const struct cli_model_problem *item)
 	return problem->shape.m == 1 ? item->problem.op->traffic(problem) : item->problem.op->flops(problem);
 }
 
+/* A group's share is that of each of its problems. */
 static void share_out(struct cli_model_plan *plan)
 {
 	double sum = 0;
@@ -188,17 +218,17 @@ static void share_out(struct cli_model_plan *plan)
 	for (size_t t = 0; t < plan->token_count; t++) {
 		double all = 0;
 		for (size_t i = 0; i < plan->count; i++)
-			all += plan->list[i].calls[t] * cost(&plan->list[i]);
+			all += plan->list[i].is_usual * plan->list[i].calls[t] * cost(&plan->list[i]);
 		for (size_t i = 0; i < plan->count; i++)
 			plan->list[i].share += plan->list[i].calls[t] * cost(&plan->list[i]) / all;
 	}
 	for (size_t i = 0; i < plan->count; i++)
-		sum += sqrt(plan->list[i].share);
+		sum += plan->list[i].is_usual * sqrt(plan->list[i].share);
 	for (size_t i = 0; i < plan->count; i++)
 		plan->list[i].share = sqrt(plan->list[i].share) / sum;
 }
 
-/* Those of fewer tokens first, and of them the ones that take longest. */
+/* Those of fewer tokens first, and of them the ones that take longest; of a group, which stays together, the usual. */
 static int compare_items(const void *left, const void *right)
 {
 	const struct cli_model_problem *a = left, *b = right;
@@ -208,7 +238,10 @@ static int compare_items(const void *left, const void *right)
 			return a->calls[t] > 0 ? -1 : 1;
 		else if (a->calls[t] > 0)
 			break;
-	return (a->share < b->share) - (a->share > b->share);
+	if (a->group == b->group)
+		return (a->is_usual < b->is_usual) - (a->is_usual > b->is_usual);
+	return a->share != b->share ? (a->share < b->share) - (a->share > b->share)
+				    : (a->group > b->group) - (a->group < b->group);
 }
 
 enum tcb_status cli_model_plan_make(const struct tcb_registry *ops, const struct cli_model *model,
@@ -218,6 +251,8 @@ enum tcb_status cli_model_plan_make(const struct tcb_registry *ops, const struct
 	memset(out, 0, sizeof *out);
 	out->ops = ops;
 	out->model = model;
+	if (!contract)
+		contract = "auto";
 	TCB_TRY(parse_tokens(tokens_text, out, err));
 	for (size_t t = 0; t < out->token_count; t++)
 		for (size_t i = 0; i < model->product_count; i++)
@@ -231,13 +266,14 @@ enum tcb_status cli_model_plan_make(const struct tcb_registry *ops, const struct
 enum tcb_status cli_model_plan_keep(struct cli_model_plan *plan, const struct tcb_target *target, struct tcb_error *err)
 {
 	struct tcb_str names = { 0 };
-	size_t kept = 0;
+	size_t kept = 0, groups = 0;
 
 	for (size_t i = 0; i < plan->count; i++) {
 		const char *name = plan->list[i].problem.op->name;
-		if (tcb_op_side(plan->list[i].problem.op, target))
+		if (tcb_op_side(plan->list[i].problem.op, target)) {
+			groups += kept == 0 || plan->list[kept - 1].group != plan->list[i].group;
 			plan->list[kept++] = plan->list[i];
-		else if (!names.data || !strstr(names.data, name))
+		} else if (!names.data || !strstr(names.data, name))
 			tcb_str_addf(&names, "%s%s", names.length ? ", " : "", name);
 	}
 	if (kept == 0 && plan->count)
@@ -250,6 +286,7 @@ enum tcb_status cli_model_plan_keep(struct cli_model_plan *plan, const struct tc
 	if (kept == 0 && plan->count)
 		return TCB_E_UNSUPPORTED;
 	plan->count = kept;
+	plan->groups = groups;
 	share_out(plan);
 	return TCB_OK;
 }
@@ -282,6 +319,7 @@ static double estimate_ns(const struct cli_model_plan *plan, const struct cli_mo
 		const struct cli_model_problem *other = &plan->list[i];
 		const int is_other_op = other->problem.op != item->problem.op;
 		if (other->is_estimated || !(other->default_ns > 0) ||
+		    other->problem.problem.contract != item->problem.problem.contract ||
 		    (other->problem.problem.shape.m == 1) != (item->problem.problem.shape.m == 1))
 			continue;
 		ns[is_other_op] += other->default_ns;
@@ -326,6 +364,35 @@ static struct cli_limit limit_of(const struct cli_model_problem *item)
 	return cli_limit_of(&fallback);
 }
 
+/* Of FIRST's group what a call takes at best, and which problem it is; the usual where no time is known. */
+static struct cli_model_problem *fastest_of(struct cli_model_plan *plan, size_t first)
+{
+	struct cli_model_problem *fastest = NULL, *usual = &plan->list[first];
+
+	for (size_t i = first; i < plan->count && plan->list[i].group == plan->list[first].group; i++) {
+		struct cli_model_problem *item = &plan->list[i];
+		item->is_chosen = item->is_lost = 0;
+		if (item->is_usual)
+			usual = item;
+		if (!item->is_estimated && item->tuned_ns > 0 && (!fastest || item->tuned_ns < fastest->tuned_ns))
+			fastest = item;
+	}
+	return fastest ? fastest : usual;
+}
+
+static void choose(struct cli_model_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		if (i && plan->list[i].group == plan->list[i - 1].group)
+			continue;
+		struct cli_model_problem *fastest = fastest_of(plan, i);
+		fastest->is_chosen = 1;
+		for (size_t k = i; k < plan->count && plan->list[k].group == plan->list[i].group; k++)
+			plan->list[k].is_lost = !plan->list[k].is_estimated && !fastest->is_estimated &&
+						plan->list[k].tuned_ns > LOST * fastest->tuned_ns;
+	}
+}
+
 enum tcb_status cli_model_plan_look(struct cli_model_plan *plan, struct tcb_db *db, const struct tcb_device *device,
 				    int is_modelled, struct tcb_error *err)
 {
@@ -358,28 +425,45 @@ enum tcb_status cli_model_plan_look(struct cli_model_plan *plan, struct tcb_db *
 		}
 		item->limit = limit_of(item);
 	}
+	choose(plan);
 	return TCB_OK;
 }
 
 int cli_model_is_open(const struct cli_model_problem *item, int is_modelled)
 {
-	return item->known < (is_modelled ? CLI_KNOWN_MODELLED : CLI_KNOWN_TUNED);
+	return !item->is_lost && item->known < (is_modelled ? CLI_KNOWN_MODELLED : CLI_KNOWN_TUNED);
+}
+
+int cli_model_next(const struct cli_model_plan *plan, int is_modelled, size_t *at, struct cli_model_group *out)
+{
+	*out = (struct cli_model_group){ .first = *at };
+	if (*at >= plan->count)
+		return 0;
+	do {
+		const struct cli_model_problem *item = &plan->list[*at];
+		if (item->is_chosen)
+			out->chosen = item;
+		out->open += (size_t)cli_model_is_open(item, is_modelled);
+		out->count++;
+	} while (++*at < plan->count && plan->list[*at].group == plan->list[out->first].group);
+	return 1;
 }
 
 struct cli_projection cli_model_project(const struct cli_model_plan *plan, size_t token_index, int is_modelled)
 {
 	struct cli_projection made = { 0 };
+	struct cli_model_group group;
 	struct tcb_interval ns, limit_ns;
 	int is_known = 1, is_limited = 1, is_noisy = 0;
 
-	for (size_t i = 0; i < plan->count; i++) {
-		const struct cli_model_problem *item = &plan->list[i];
+	for (size_t at = 0; cli_model_next(plan, is_modelled, &at, &group);) {
+		const struct cli_model_problem *item = group.chosen;
 		const double calls = item->calls[token_index];
 
 		if (!(calls > 0))
 			continue;
 		made.problems++;
-		made.proven += !cli_model_is_open(item, is_modelled);
+		made.proven += group.open == 0;
 		made.estimated += item->is_estimated;
 		made.tuned_ns += calls * item->tuned_ns;
 		made.default_ns += calls * item->default_ns;

@@ -39,6 +39,10 @@ struct cli_model_problem {
 	double tuned_ns, default_ns,
 		limit_ns;       /* of a call; 0: unknown.  Tuned is the default where nothing is proven. */
 	struct cli_limit limit; /* what tuned_ns is of it */
+	size_t group;           /* its place among the shapes: problems of one group differ by contract alone */
+	int is_usual;           /* of its group, where nothing is known */
+	int is_chosen;          /* of its group the one whose time counts: the fastest that is known, else the usual */
+	int is_lost;            /* another of its group is known to be faster by far: not worth a sweep */
 	int is_served;          /* programs get the best, not the default */
 	int is_estimated;       /* from other problems' default times */
 	char failure[200];      /* of its sweep in this run; empty: none */
@@ -50,7 +54,7 @@ struct cli_model_plan {
 	size_t tokens[CLI_TOKENS_MAX], token_count;
 	int has_routing; /* experts are ops of all of them, over which tokens spread unevenly */
 	struct cli_model_problem *list;
-	size_t count;
+	size_t count, groups;
 };
 
 /* The time of all products at one count of tokens. */
@@ -74,8 +78,15 @@ enum tcb_status cli_model_plan_keep(struct cli_model_plan *plan, const struct tc
  * device is not there, so that a model's word is all there can be. */
 enum tcb_status cli_model_plan_look(struct cli_model_plan *plan, struct tcb_db *db, const struct tcb_device *device,
 				    int is_modelled, struct tcb_error *err);
-/* Is there still something to sweep of ITEM? */
+/* Is there still something to sweep of ITEM?  Of one that is lost there is not. */
 int cli_model_is_open(const struct cli_model_problem *item, int is_modelled);
+/* Problems that differ by contract alone, which lie together. */
+struct cli_model_group {
+	const struct cli_model_problem *chosen;
+	size_t first, count, open; /* the first one's number; how many; of how many there is something to sweep */
+};
+/* The group that begins at *AT, which goes on to the next one; 0: there is none. */
+int cli_model_next(const struct cli_model_plan *plan, int is_modelled, size_t *at, struct cli_model_group *out);
 struct cli_projection cli_model_project(const struct cli_model_plan *plan, size_t token_index, int is_modelled);
 
 #endif

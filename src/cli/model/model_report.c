@@ -15,10 +15,11 @@ static const double GB = 1e9;
 
 size_t cli_model_open_count(const struct cli_model_told *told)
 {
+	struct cli_model_group group;
 	size_t open = 0;
 
-	for (size_t i = 0; i < told->plan->count; i++)
-		open += told->is_retuned || cli_model_is_open(&told->plan->list[i], told->is_modelled);
+	for (size_t at = 0; cli_model_next(told->plan, told->is_modelled, &at, &group);)
+		open += told->is_retuned || group.open;
 	return open;
 }
 
@@ -80,6 +81,8 @@ static enum tcb_status add_problems(const struct cli_model_told *told, struct tc
 	cli_table_init(&table, columns, count);
 	for (size_t i = 0; i < plan->count; i++) {
 		const struct cli_model_problem *item = &plan->list[i];
+		if (!item->is_chosen)
+			continue;
 		cli_problem_label(&item->problem.problem, label);
 		cli_table_cell(&table, "%s", label);
 		for (size_t t = 0; t < plan->token_count; t++)
@@ -104,13 +107,13 @@ enum tcb_status cli_model_add_plan(const struct cli_model_told *told, struct tcb
 	cli_text_duration(told->budget_s, budget);
 	cli_text_duration(told->budget_s / (double)(open ? open : 1), each);
 	if (open == 0)
-		cli_add_line(out, "%zu problems on %s%s: all are known; --retune goes on with them", told->plan->count,
+		cli_add_line(out, "%zu problems on %s%s: all are known; --retune goes on with them", told->plan->groups,
 			     told->device->name, threads);
 	else if (told->budget_s > 0)
-		cli_add_line(out, "%zu problems on %s%s: %zu to sweep within %s, %s each on average", told->plan->count,
-			     told->device->name, threads, open, budget, each);
+		cli_add_line(out, "%zu problems on %s%s: %zu to sweep within %s, %s each on average",
+			     told->plan->groups, told->device->name, threads, open, budget, each);
 	else
-		cli_add_line(out, "%zu problems on %s%s: %zu to sweep, without a limit of time", told->plan->count,
+		cli_add_line(out, "%zu problems on %s%s: %zu to sweep, without a limit of time", told->plan->groups,
 			     told->device->name, threads, open);
 	return TCB_OK;
 }
@@ -166,7 +169,7 @@ static enum tcb_status add_times(const struct cli_model_told *told, size_t t, st
 	cli_table_init(&table, columns, sizeof columns / sizeof *columns);
 	for (size_t i = 0; i < told->plan->count; i++) {
 		const struct cli_model_problem *item = &told->plan->list[i];
-		if (!(item->calls[t] > 0))
+		if (!(item->calls[t] > 0) || !item->is_chosen)
 			continue;
 		cli_problem_label(&item->problem.problem, label);
 		cli_table_cell(&table, "%s", label);
@@ -239,12 +242,20 @@ static void add_open(struct tcb_str *out, size_t count, size_t open, size_t thin
 static void add_notes(const struct cli_model_told *told, struct tcb_str *out)
 {
 	const struct cli_model_plan *plan = told->plan;
-	size_t open = 0, thin = 0, estimated = 0;
+	size_t open = 0, thin = 0, estimated = 0, several = 0, exacter = 0;
+	struct cli_model_group group;
 
-	for (size_t i = 0; i < plan->count; i++) {
-		open += cli_model_is_open(&plan->list[i], told->is_modelled);
-		thin += plan->list[i].known == CLI_KNOWN_THIN;
-		estimated += plan->list[i].is_estimated;
+	for (size_t at = 0; cli_model_next(plan, told->is_modelled, &at, &group);) {
+		open += group.open > 0;
+		thin += group.open && group.chosen->known == CLI_KNOWN_THIN;
+		estimated += group.chosen->is_estimated;
+		several += group.count > 1;
+		for (size_t i = 0; i < group.count; i++)
+			if (plan->list[group.first + i].problem.problem.contract >
+			    group.chosen->problem.problem.contract) {
+				exacter++;
+				break;
+			}
 	}
 	cli_add_line(
 		out,
@@ -264,9 +275,15 @@ static void add_notes(const struct cli_model_told *told, struct tcb_str *out)
 			cli_add_line(out, "%s", plan->list[i].limit.note);
 			break;
 		}
-	add_open(out, plan->count, open, thin, estimated > 0);
+	add_open(out, plan->groups, open, thin, estimated > 0);
+	if (several)
+		cli_add_line(
+			out,
+			"Contract auto: of %zu of %zu problems a contract is taken that is more exact than the one "
+			"asked for, since it is faster.",
+			exacter, plan->groups);
 	for (size_t i = 0; i < plan->count; i++)
-		if (plan->list[i].failure[0])
+		if (plan->list[i].failure[0] && plan->list[i].is_chosen)
 			cli_add_line(out, "failed: %s", plan->list[i].failure);
 }
 
@@ -344,7 +361,8 @@ json_t *cli_model_json(const struct cli_model_told *told, int *failed)
 	json_t *root = cli_json_start("tcbtune.model.1", failed), *problems = json_array(), *projections = json_array();
 
 	for (size_t i = 0; i < plan->count; i++)
-		cli_json_add(problems, problem_json(plan, &plan->list[i], failed), failed);
+		if (plan->list[i].is_chosen)
+			cli_json_add(problems, problem_json(plan, &plan->list[i], failed), failed);
 	for (size_t t = 0; t < plan->token_count; t++) {
 		const struct cli_projection made = cli_model_project(plan, t, told->is_modelled);
 		cli_json_add(projections,

@@ -335,6 +335,8 @@ enum tcb_status cli_model_add(struct cli_model *model, const struct tcb_gguf_ten
 		return leave_out(model, tensor, CLI_LEFT_OUT_VECTOR, err);
 	if (is_table(&tensor->name) && !is_output)
 		return leave_out(model, tensor, CLI_LEFT_OUT_TABLE, err);
+	if (has_part(&tensor->name, "_conv1d"))
+		return leave_out(model, tensor, CLI_LEFT_OUT_TAPS, err);
 	if (!format)
 		return leave_out(model, tensor, CLI_LEFT_OUT_FORMAT, err);
 	if (find_part(&tensor->name, &part, &kind, &prefix) &&

@@ -40,6 +40,7 @@ struct cli_product {
 #define CLI_LEFT_OUT_LIST(X)                                     \
 	X(VECTOR, 0, "vectors (norms, biases): no products")     \
 	X(TABLE, 0, "a table that is looked up, not multiplied") \
+	X(TAPS, 0, "a convolution's taps, not a product")        \
 	X(FORMAT, 1, "there are no kernels for this format")
 enum cli_left_out_why {
 #define CLI_LEFT_OUT_ID(id, is_product, text) CLI_LEFT_OUT_##id,

@@ -40,7 +40,7 @@ static const struct cli_option options[] = {
 	CLI_OPTION_DEVICE(struct bench_args),
 	CLI_OPTION_THREADS(struct bench_args),
 	CLI_OPTION_SHAPES(struct bench_args),
-	CLI_OPTION_CONTRACT(struct bench_args),
+	CLI_OPTION_CONTRACTS(struct bench_args, "the op's own"),
 	{ "geometry", "G", CLI_LIST, offsetof(struct bench_args, geometries), "a geometry to compare with the others",
 	  .note = "the best one in the database" },
 	{ "cross", NULL, CLI_FLAG, offsetof(struct bench_args, cross),

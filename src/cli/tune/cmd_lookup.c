@@ -32,7 +32,7 @@ static const struct cli_option options[] = {
 	  "the problem's shape (MxN for row ops), or several as in 1,2,4x4096x4096 ('tcbtune help shapes'), whose "
 	  "answers follow each other",
 	  .required = 1 },
-	CLI_OPTION_CONTRACT(struct lookup_args),
+	CLI_OPTION_CONTRACTS(struct lookup_args, "the op's own"),
 	{ "state", "STATE", CLI_WORD, offsetof(struct lookup_args, state),
 	  "what the caches hold when the kernel is called", .words = "cold|hot", .fallback = "cold" },
 	{ "explain", NULL, CLI_FLAG, offsetof(struct lookup_args, explain),
@@ -172,9 +172,11 @@ static enum tcb_status find_nearby(const struct lookup_args *args, const struct 
 	return status == TCB_E_NOT_FOUND ? TCB_OK : status;
 }
 
-/* SHAPE heads the answer if it is one of several; NULL: it is the only one. */
-static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const char *shape, const char *nearby,
-				  const struct explanation *explanation, struct tcb_error *err)
+/* CHOSEN (NULL: it was asked for) has the contract that was left open.  SHAPE heads the answer if it is one of several;
+ * NULL: it is the only one. */
+static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const struct tcb_problem *chosen,
+				  const char *shape, const char *nearby, const struct explanation *explanation,
+				  struct tcb_error *err)
 {
 	struct tcb_str out = { 0 };
 	char us[CLI_NUMBER_MAX], share[CLI_NUMBER_MAX];
@@ -182,6 +184,8 @@ static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const char 
 	if (shape)
 		cli_add_line(&out, "%s", shape);
 	cli_add_line(&out, "%s", tuning->geometry);
+	if (chosen)
+		tcb_str_addf(&out, "contract: %s\n", tcb_contract_text(chosen->contract));
 	tcb_str_addf(&out, "source: %s\n", tcbrt_source_text(tuning->source));
 	cli_add_wrapped(&out, 4, "reason: %s", tuning->reason);
 	cli_add_line(&out, "kernel: %s", tuning->variant);
@@ -247,24 +251,26 @@ static enum tcb_status print_json(const struct lookup_args *args, const struct t
 static enum tcb_status look_up(const struct lookup_args *args, const struct tcb_op *op, const struct tcb_shape *shape,
 			       int is_one, struct tcb_error *err)
 {
-	struct cli_query query = { args->ops, args->db, args->device, args->threads, (enum tcb_state)args->state };
+	struct cli_query query = { args->ops, args->db, args->device, args->threads, (enum tcb_state)args->state, 0 };
 	struct tcb_problem problem;
 	struct tcbrt_tuning tuning;
 	struct explanation found;
 	const struct explanation *explanation = args->explain ? &found : NULL;
 	char nearby[CLI_NEARBY_MAX], text[TCB_SHAPE_TEXT_MAX];
-	enum tcb_contract contract;
+	struct cli_contracts contracts;
 
-	TCB_TRY(cli_find_contract(op, args->contract, &contract, err));
-	TCB_TRY(tcb_problem_init(op, contract, shape, &problem, err));
+	TCB_TRY(cli_find_contracts(op, args->contract, &contracts, err));
+	TCB_TRY(tcb_problem_init(op, contracts.least, shape, &problem, err));
+	query.is_auto = contracts.is_auto;
 	TCB_TRY(cli_tuned_find(&query, &problem, &tuning, err));
+	problem.contract = (enum tcb_contract)(tuning.contract - TCBRT_CONTRACT_F32);
 	TCB_TRY(find_nearby(args, &problem, &tuning, nearby, err));
 	if (args->explain)
 		TCB_TRY(explain(args, &problem, &tuning, &found, err));
 	if (args->json)
 		return print_json(args, &problem, &tuning, nearby, explanation, err);
 	tcb_shape_print(shape, text);
-	return print_text(&tuning, is_one ? NULL : text, nearby, explanation, err);
+	return print_text(&tuning, contracts.is_auto ? &problem : NULL, is_one ? NULL : text, nearby, explanation, err);
 }
 
 static enum tcb_status run_lookup(const void *arguments, struct tcb_error *err)

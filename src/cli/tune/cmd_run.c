@@ -82,7 +82,7 @@ static const struct tcb_backend *backend(const struct job *job)
 /* Chooses the geometry, and opens the device with the threads that it wants. */
 static enum tcb_status choose_geometry(struct job *job, const struct run_args *args, struct tcb_error *err)
 {
-	struct cli_query query = { args->ops, args->db, args->device, args->threads, TCB_COLD };
+	struct cli_query query = { args->ops, args->db, args->device, args->threads, TCB_COLD, 0 };
 	const char *text = args->geometry;
 	uint64_t threads = args->threads;
 

@@ -41,6 +41,35 @@ static enum tcb_status print_winners(struct cli_sweeping *run, enum tcb_status s
 	return cli_emit_made(printed, &out, err);
 }
 
+/* Of each shape whose contract was left open, which is the fastest, cold. */
+static void say_fastest(const struct cli_sweeping *run, const struct cli_problems *problems)
+{
+	for (size_t i = 0; i < problems->count; i++) {
+		const struct cli_problem *problem = &problems->list[i];
+		const struct tcb_best *fastest = NULL;
+		char us[CLI_NUMBER_MAX], shape[TCB_SHAPE_TEXT_MAX];
+		size_t contracts = 0;
+
+		if (!problem->asked.is_auto || problem->problem.contract != problem->asked.least)
+			continue;
+		for (size_t k = 0; k < run->rows.count; k++) {
+			const struct tcb_best *best = &run->rows.rows[k].best;
+			if (best->state != TCB_COLD || strcmp(best->problem.op_name, problem->op->name) != 0 ||
+			    !tcb_shape_equal(&best->problem.shape, &problem->problem.shape))
+				continue;
+			contracts++;
+			if (!fastest || best->ns.median < fastest->ns.median)
+				fastest = best;
+		}
+		if (contracts < 2)
+			continue;
+		tcb_shape_print(&problem->problem.shape, shape);
+		cli_text_us(fastest->ns.median, us);
+		cli_say("%s %s: contract %s is the fastest of %zu, %s µs cold", problem->op->name, shape,
+			tcb_contract_text(fastest->problem.contract), contracts, us);
+	}
+}
+
 static enum tcb_status run_problems(struct cli_sweeping *run, const struct cli_problems *problems,
 				    struct tcb_error *err)
 {
@@ -59,6 +88,7 @@ static enum tcb_status run_problems(struct cli_sweeping *run, const struct cli_p
 	if (status != TCB_OK && status != TCB_E_INTERRUPTED)
 		return status;
 	printed = print_winners(run, status, err);
+	say_fastest(run, problems);
 	if (status == TCB_E_INTERRUPTED)
 		return tcb_fail(err, status,
 				"interrupted; every finished trial is in %s, and the same command goes on from there",

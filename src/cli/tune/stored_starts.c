@@ -89,10 +89,15 @@ static int same_problem(const struct tcb_problem *a, const struct tcb_problem *b
 	return a->op == b->op && a->contract == b->contract && tcb_shape_equal(&a->shape, &b->shape);
 }
 
+static int is_winner(const struct tcb_sweep_start *start)
+{
+	return !start->is_modelled && !start->is_learned;
+}
+
 void cli_starts_say(const char *label, const struct tcb_sweep_result *result, const struct cli_winners *winners)
 {
-	size_t problems = 0, first = 0, imported = 0; /* a model's come last */
-	for (; first < result->start_count && !result->starts[first].is_modelled; first++) {
+	size_t problems = 0, first = 0, imported = 0; /* what is nobody's winner comes last */
+	for (; first < result->start_count && is_winner(&result->starts[first]); first++) {
 		const struct tcb_start_winner *winner = &winners->items[result->starts[first].winner];
 		size_t seen = 0;
 		while (seen < first &&
@@ -102,12 +107,16 @@ void cli_starts_say(const char *label, const struct tcb_sweep_result *result, co
 		imported += (size_t)winner->is_imported;
 		problems += seen == first && !winner->is_imported;
 	}
-	const size_t modelled = result->start_count - first, stored = first - imported;
+	const size_t others = result->start_count - first, stored = first - imported;
+	const size_t learned = others && result->starts[first].is_learned ? others : 0, modelled = others - learned;
 	if (imported)
 		cli_say("%s: %zu start%s from imported results", label, imported, imported == 1 ? "" : "s");
 	if (stored)
 		cli_say("%s: %zu start%s from stored winners of %zu problem%s", label, stored, stored == 1 ? "" : "s",
 			problems, problems == 1 ? "" : "s");
+	if (learned)
+		cli_say("%s: %zu start%s predicted by what was learned of other problems", label, learned,
+			learned == 1 ? "" : "s");
 	if (modelled)
 		cli_say("%s: %zu start%s from the model of %zu candidates in %.1f s", label, modelled,
 			modelled == 1 ? "" : "s", result->modelled, result->modelled_s);
@@ -135,13 +144,14 @@ void cli_starts_json(json_t *sweep, const struct tcb_sweep_result *result, const
 		json_t *object = json_object();
 		tcb_geometry_print(&start->geometry, text);
 		cli_json_set(object, "geometry", json_string(text), failed);
-		const int is_imported = !start->is_modelled && winners->items[start->winner].is_imported;
+		const int is_imported = is_winner(start) && winners->items[start->winner].is_imported;
 		cli_json_set(object, "from",
-			     json_string(start->is_modelled ? "model"
-					 : is_imported      ? "imported"
-							    : "stored"),
+			     json_string(start->is_modelled  ? "model"
+					 : start->is_learned ? "learned"
+					 : is_imported       ? "imported"
+							     : "stored"),
 			     failed);
-		if (!start->is_modelled)
+		if (is_winner(start))
 			describe_winner(object, &winners->items[start->winner], start->is_carried, failed);
 		cli_json_add(list, object, failed);
 	}

@@ -21,7 +21,7 @@ const struct cli_option cli_sweep_options[] = {
 	CLI_OPTION_SHAPES(struct cli_sweep_args),
 	{ "gguf", "FILE", CLI_TEXT, offsetof(struct cli_sweep_args, gguf),
 	  "take the shapes of this model file's tensors of the op's weight type, one token each" },
-	CLI_OPTION_CONTRACT(struct cli_sweep_args),
+	CLI_OPTION_CONTRACTS(struct cli_sweep_args, "the op's own"),
 	{ "strategy", "S", CLI_TEXT, offsetof(struct cli_sweep_args, strategy),
 	  "how candidates are chosen: @STRATEGIES; exec:PROGRAM: by a program of yours (docs/outside-strategies.md); "
 	  "the first by default" },
@@ -68,7 +68,8 @@ const struct cli_option cli_sweep_options[] = {
 	{ "fresh", NULL, CLI_FLAG, offsetof(struct cli_sweep_args, fresh), "measure again what is known" },
 	{ "starts", "WHICH", CLI_WORD, offsetof(struct cli_sweep_args, starts),
 	  "what is tried first beside the default: stored: what won for the nearest shapes, formats, contracts and "
-	  "devices in the database; model: on a GPU, the best of a sample by a model, if little won near",
+	  "devices in the database; model: what is predicted by what was learned of other problems, else "
+	  "on a GPU the best of a sample by a model, if little won near",
 	  .words = "none|stored|model|all", .fallback = "all" },
 	{ "again", NULL, CLI_FLAG, offsetof(struct cli_sweep_args, again),
 	  "repeat the sweep, measuring everything again, with the next seed, and say whether the stored decisions "

@@ -527,8 +527,8 @@ enum tcb_status cli_sweep_problem(struct cli_sweeping *run, const struct cli_pro
 	cli_problem_label(&problem->problem, job.label);
 	cli_shard_label(&run->shard, job.label);
 	if (run->args->effort == CLI_EFFORT_ESTIMATE) {
-		const struct cli_query query = { run->args->ops, run->args->db, run->place.device.name,
-						 run->args->threads, TCB_COLD };
+		const struct cli_query query = { run->args->ops,     run->args->db, run->place.device.name,
+						 run->args->threads, TCB_COLD,      0 };
 		int is_known;
 
 		TCB_TRY(cli_estimate(&run->estimates, &query, &problem->problem, cli_sweeping_is_modelled(run),

@@ -165,7 +165,7 @@ SIMD_INLINE void tile(const struct attention_call *call, const int is_whole)
 		scores(call, &head, &ahead);
 	}
 	for (size_t r = 0; r < call->rows; r += LANES)
-		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, 1);
+		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, 1, 1);
 	ahead = ahead_of(call, call->v_apart, call->v_ahead);
 	for (size_t t = 0; t < call->tokens; t += TOKENS_TOGETHER) {
 		const size_t end = t + TOKENS_TOGETHER < call->tokens ? t + TOKENS_TOGETHER : call->tokens;

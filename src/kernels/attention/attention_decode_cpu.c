@@ -88,12 +88,11 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 
 /* --- rules (V4) --- */
 
-/* With VNNI blocks are gone over in another way (attention_q80_kernels.c), as are pairs of bf16
+/* With VNNI blocks are gone over in another way (attention_codes_kernels.c), as are pairs of bf16
  * (attention_bf16_kernels.c). */
-static int is_in_bytes(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+static int is_in_bytes(const struct tcb_geometry *geometry)
 {
-	return attention_of(problem)->kv == TCB_KV_Q80 && problem->contract == TCB_CONTRACT_F16 &&
-	       geometry->knob[TCB_KNOB_ISA] == TCB_ISA_AVX512VNNI;
+	return geometry->knob[TCB_KNOB_ISA] == TCB_ISA_AVX512VNNI;
 }
 
 static int is_in_pairs(const struct tcb_geometry *geometry)
@@ -112,8 +111,8 @@ static const char *rule_queries(const struct tcb_problem *problem, const struct 
 static const char *double_step(const struct tcb_problem *problem, const struct tcb_target *target,
 			       const struct tcb_geometry *geometry)
 {
-	(void)target;
-	return (is_in_bytes(problem, geometry) || is_in_pairs(geometry)) && geometry->knob[TCB_KNOB_STEP] > 0
+	(void)problem, (void)target;
+	return (is_in_bytes(geometry) || is_in_pairs(geometry)) && geometry->knob[TCB_KNOB_STEP] > 0
 		       ? "attention_decode with products of bytes or of pairs of bf16 has a step of its own, step=0"
 		       : NULL;
 }
@@ -163,7 +162,7 @@ static void default_walk(const struct tcb_problem *problem, struct tcb_geometry 
 	const size_t of_step = tcb_least(tcb_power_of_two_up(step * row_bytes), AHEAD_MOST);
 	size_t tile = DEFAULT_TILE, ahead = tcb_most(DEFAULT_AHEAD, of_step);
 	out->knob[TCB_KNOB_STEP] = 0;
-	if (is_in_bytes(problem, out)) {
+	if (is_in_bytes(out)) {
 		ahead = DEFAULT_STEP_AHEAD;
 	} else if (is_in_pairs(out)) {
 		tile = DEFAULT_PAIRS_TILE;
@@ -208,8 +207,12 @@ static const struct tcb_side_space space = { rules, axes, default_geometry, foot
 TCB_VARIANT_TABLES(f16_variants, TCB_ISAS_FLOATS, attention_decode_f16_variants)
 ATTENTION_VARIANT_TABLES(bf16_variants, attention_decode_bf16, avx512bf16)
 ATTENTION_VARIANT_TABLES(q80_variants, attention_decode_q80, avx512vnni)
-#define TABLES(kv, ...) TCB_VARIANT_TABLES(kv##_variants, TCB_ISAS_FLOATS, attention_decode_##kv##_variants)
-TCB_KV_CPU_LIST(TABLES, )
+ATTENTION_VARIANT_TABLES(q40_variants, attention_decode_q40, avx512vnni)
+ATTENTION_VARIANT_TABLES(q80q40_variants, attention_decode_q80q40, avx512vnni)
+TCB_VARIANT_TABLES(fp8_variants, TCB_ISAS_FLOATS, attention_decode_fp8_variants)
+TCB_VARIANT_TABLES(q80f16_variants, TCB_ISAS_FLOATS, attention_decode_q80f16_variants)
+TCB_VARIANT_TABLES(fp8q40_variants, TCB_ISAS_FLOATS, attention_decode_fp8q40_variants)
+TCB_VARIANT_TABLES(fp8f16_variants, TCB_ISAS_FLOATS, attention_decode_fp8f16_variants)
 
 #define SIDE(kv, ...)                                         \
 	const struct tcb_side attention_decode_##kv##_cpu = { \

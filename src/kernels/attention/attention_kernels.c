@@ -31,6 +31,24 @@ SIMD_INLINE void find_distances(const struct attention_call *call, const void *c
 		out[j] = ahead ? (const char *)ahead[t + (size_t)j] - (const char *)rows[t + (size_t)j] : 0;
 }
 
+SIMD_INLINE int is_in_parts(const int kind)
+{
+	return kind == KV_PARTS || kind == KV_FINITE_PARTS;
+}
+
+/* Of tokens BEGIN to END - 1, whose rows of E4M3 are ROWS, of BYTES: whole numbers of eight. */
+SIMD_INLINE int have_nan(const void *const *rows, size_t begin, size_t end, size_t bytes)
+{
+	typedef uint64_t eight __attribute__((aligned(1), may_alias));
+	uint64_t any = 0;
+	for (size_t t = begin; t < end; t++) {
+		const eight *codes = rows[t];
+		for (size_t i = 0; i < bytes / 8; i++)
+			any |= (codes[i] & 0x7f7f7f7f7f7f7f7f) + 0x0101010101010101;
+	}
+	return (any & 0x8080808080808080) != 0;
+}
+
 /* KV heads and tokens that are gone over, all of a token's heads before the next tokens. */
 struct span {
 	size_t head, end_head, begin, end;
@@ -40,8 +58,8 @@ struct span {
 
 /* ROWS rows of each head from its row FIRST on.  q is [unit of the head][vector][row][lane], so that one address and
  * constants find it.  The last tokens are whole groups with what follows. */
-SIMD_BODY void score_rows(const struct attention_call *call, const enum tcb_kv_kind kind, const int is_whole,
-			  const int rows, const struct span *span, size_t first)
+SIMD_BODY void score_rows(const struct attention_call *call, const int kind, const int is_whole, const int rows,
+			  const struct span *span, size_t first)
 {
 	enum { SUMS = LANES };
 	const int asks = first == 0 && call->k_ahead;
@@ -94,7 +112,8 @@ SIMD_BODY void score_rows(const struct attention_call *call, const enum tcb_kv_k
 				SIMD_FOR (int j = 0; j < tokens; j++)
 					k[j] += kv_bytes(kind, left);
 			}
-			v_store(result, v_reduce_each(sum));
+			const vfloat all = v_reduce_each(sum);
+			v_store(result, is_in_parts(kind) ? v_mul(all, v_set(E4M3_PARTS)) : all);
 			SIMD_FOR (int r = 0; r < rows; r++)
 				memcpy(out + r * ATTENTION_DECODE_LEAD, result + r * tokens,
 				       (size_t)tokens * sizeof(float));
@@ -103,8 +122,7 @@ SIMD_BODY void score_rows(const struct attention_call *call, const enum tcb_kv_k
 	}
 }
 
-SIMD_INLINE void scores(const struct attention_call *call, const enum tcb_kv_kind kind, const int is_whole,
-			const struct span *span)
+SIMD_INLINE void scores(const struct attention_call *call, const int kind, const int is_whole, const struct span *span)
 {
 	enum { MOST = ROWS_TOGETHER };
 	const size_t rows = call->head_rows;
@@ -125,8 +143,8 @@ SIMD_INLINE void scores(const struct attention_call *call, const enum tcb_kv_kin
 
 /* TOKENS tokens of a head, a vector that is AT of whose unit ROW points to, or the LEFT values of it, by WEIGHT, added
  * to ROWS rows of o, which are O_LEAD floats apart. */
-SIMD_INLINE void add_vector(const enum tcb_kv_kind kind, const int rows, const int tokens, const char *const row[],
-			    size_t at, size_t left, const vfloat weight[], float *o, size_t o_lead)
+SIMD_INLINE void add_vector(const int kind, const int rows, const int tokens, const char *const row[], size_t at,
+			    size_t left, const vfloat weight[], float *o, size_t o_lead)
 {
 	vfloat sum[4];
 	SIMD_FOR (int r = 0; r < rows; r++)
@@ -141,8 +159,8 @@ SIMD_INLINE void add_vector(const enum tcb_kv_kind kind, const int rows, const i
 }
 
 /* ROWS rows of each head from its row FIRST on.  Tokens past the tile's have weights of 0 and its last row. */
-SIMD_BODY void add_tokens(const struct attention_call *call, const enum tcb_kv_kind kind, const int is_whole,
-			  const int rows, const struct span *span, size_t first)
+SIMD_BODY void add_tokens(const struct attention_call *call, const int kind, const int is_whole, const int rows,
+			  const struct span *span, size_t first)
 {
 	const int tokens = (int)attention_tokens_of(LANES, (size_t)rows), asks = first == 0 && call->v_ahead;
 	const size_t left = is_whole ? 0 : call->v % ATTENTION_BLOCK, units = call->v - left;
@@ -184,7 +202,7 @@ SIMD_BODY void add_tokens(const struct attention_call *call, const enum tcb_kv_k
 	}
 }
 
-SIMD_INLINE void values_of_few(const struct attention_call *call, const enum tcb_kv_kind kind, const int is_whole,
+SIMD_INLINE void values_of_few(const struct attention_call *call, const int kind, const int is_whole,
 			       const struct span *span)
 {
 	const size_t rows = call->head_rows;
@@ -203,9 +221,8 @@ SIMD_INLINE void values_of_few(const struct attention_call *call, const enum tcb
 
 /* ROWS rows from FIRST on, VECTORS vectors of the head from AT on, of which the last is of LEFT values if not whole,
  * tokens BEGIN to END - 1. */
-SIMD_BODY void add_values(const struct attention_call *call, const enum tcb_kv_kind kind, const int rows,
-			  const int vectors, const size_t left, const struct head *head, size_t first, size_t at,
-			  size_t begin, size_t end)
+SIMD_BODY void add_values(const struct attention_call *call, const int kind, const int rows, const int vectors,
+			  const size_t left, const struct head *head, size_t first, size_t at, size_t begin, size_t end)
 {
 	const int bytes = (int)kv_bytes(kind, ATTENTION_BLOCK) * vectors / VECTORS;
 	const int asks = first == 0 && call->v_ahead;
@@ -243,8 +260,8 @@ SIMD_INLINE int vectors_of(const int rows)
 	return LANES == 8 || rows < 2 ? 8 / rows : 16 / rows;
 }
 
-SIMD_INLINE void values_of_rows(const struct attention_call *call, const enum tcb_kv_kind kind, const int is_whole,
-				const int rows, const struct head *head, size_t first, size_t begin, size_t end)
+SIMD_INLINE void values_of_rows(const struct attention_call *call, const int kind, const int is_whole, const int rows,
+				const struct head *head, size_t first, size_t begin, size_t end)
 {
 	const int vectors = vectors_of(rows);
 	size_t at = 0;
@@ -262,8 +279,8 @@ SIMD_INLINE void values_of_rows(const struct attention_call *call, const enum tc
 		add_values(call, kind, rows, 1, LANES / 2, head, first, at, begin, end);
 }
 
-SIMD_INLINE void values(const struct attention_call *call, const enum tcb_kv_kind kind, const int is_whole,
-			const struct head *head, size_t begin, size_t end)
+SIMD_INLINE void values(const struct attention_call *call, const int kind, const int is_whole, const struct head *head,
+			size_t begin, size_t end)
 {
 	size_t r = 0;
 	for (; r + 8 <= head->rows; r += 8)
@@ -276,11 +293,20 @@ SIMD_INLINE void values(const struct attention_call *call, const enum tcb_kv_kin
 		values_of_rows(call, kind, is_whole, 1, head, r, begin, end);
 }
 
-/* The span from token T on, and from its head HEAD on: with step=0 all heads. */
-SIMD_INLINE struct span span_of(const struct attention_call *call, size_t t, size_t step, size_t head)
+SIMD_INLINE void values_of_span(const struct attention_call *call, const int kind, const int is_whole,
+				const struct span *span)
 {
-	return (struct span){ head, call->step ? head + 1 : call->heads, t,
-			      t + step < call->tokens ? t + step : call->tokens };
+	const struct head head = head_of(call, span->head, call->v_apart);
+	if (call->step)
+		values(call, kind, is_whole, &head, span->begin, span->end);
+	else
+		values_of_few(call, kind, is_whole, span);
+}
+
+/* Tokens T to END - 1, from the head HEAD on: with step=0 all heads. */
+SIMD_INLINE struct span span_of(const struct attention_call *call, size_t t, size_t end, size_t head)
+{
+	return (struct span){ head, call->step ? head + 1 : call->heads, t, end };
 }
 
 /* A step's tokens of all heads before the next step: a token's heads lie side by side. */
@@ -289,32 +315,42 @@ SIMD_INLINE size_t step_of(const struct attention_call *call)
 	return call->step ? call->step : attention_least_step(LANES, call->head_rows);
 }
 
-SIMD_INLINE void all_scores(const struct attention_call *call, const enum tcb_kv_kind kind, const int is_whole)
+SIMD_INLINE void all_scores(const struct attention_call *call, const int kind, const int is_whole)
 {
 	const size_t step = step_of(call), spans = call->step ? call->heads : 1;
-	for (size_t t = 0; t < call->tokens; t += step)
+	const int is_fp8 = kind == TCB_KV_KIND_FP8;
+	for (size_t t = 0; t < call->tokens; t += step) {
+		const size_t end = t + step < call->tokens ? t + step : call->tokens;
+		const int is_finite = is_fp8 && !have_nan(call->k_rows, t, end, call->heads * call->k_apart);
 		for (size_t h = 0; h < spans; h++) {
-			const struct span span = span_of(call, t, step, h);
-			scores(call, kind, is_whole, &span);
+			const struct span span = span_of(call, t, end, h);
+			if (is_finite)
+				scores(call, KV_FINITE_PARTS, is_whole, &span);
+			else
+				scores(call, is_fp8 ? KV_PARTS : kind, is_whole, &span);
 		}
+	}
 }
 
-SIMD_INLINE void all_values(const struct attention_call *call, const enum tcb_kv_kind kind, const int is_whole)
+SIMD_INLINE void all_values(const struct attention_call *call, const int kind, const int is_whole)
 {
 	const size_t step = step_of(call), spans = call->step ? call->heads : 1;
-	for (size_t t = 0; t < call->tokens; t += step)
+	const int is_fp8 = kind == TCB_KV_KIND_FP8;
+	for (size_t t = 0; t < call->tokens; t += step) {
+		const size_t end = t + step < call->tokens ? t + step : call->tokens;
+		const int is_finite = is_fp8 && !have_nan(call->v_rows, t, end, call->heads * call->v_apart);
 		for (size_t h = 0; h < spans; h++) {
-			const struct span span = span_of(call, t, step, h);
-			const struct head head = head_of(call, h, call->v_apart);
-			if (call->step)
-				values(call, kind, is_whole, &head, t, span.end);
+			const struct span span = span_of(call, t, end, h);
+			if (is_finite)
+				values_of_span(call, KV_FINITE_PARTS, is_whole, &span);
 			else
-				values_of_few(call, kind, is_whole, &span);
+				values_of_span(call, is_fp8 ? KV_PARTS : kind, is_whole, &span);
 		}
+	}
 }
 
 /* V's heads of all that registers hold, which lie side by side. */
-SIMD_INLINE int has_whole_values(const struct attention_call *call, const enum tcb_kv_kind kind)
+SIMD_INLINE int has_whole_values(const struct attention_call *call, const int kind)
 {
 	return call->v % ATTENTION_BLOCK == 0 && call->v % (WHOLE * LANES) == 0 &&
 	       call->v_apart == kv_bytes(kind, call->v);
@@ -348,19 +384,23 @@ SIMD_INLINE int has_whole_values(const struct attention_call *call, const enum t
 	}
 TCB_KV_KIND_LIST(OF_KIND)
 
+/* What weights are stored times: V is in parts. */
+#define PARTS_OF(kind) ((kind) == TCB_KV_KIND_FP8 ? E4M3_PARTS : 1)
+
 /* Scores of all heads before the first weights: these are long chains, and of many rows at a time. */
-#define ATTENTION_KERNEL(kv, ID, K, V, ...)                                                              \
-	static void SIMD_NAME(attention_##kv)(const struct attention_call *call)                         \
-	{                                                                                                \
-		const unsigned before = v_flush_begin();                                                 \
-		if (call->stage == ATTENTION_TILE) {                                                     \
-			SIMD_NAME(scores_##K)(call);                                                     \
-			for (size_t r = 0; r < call->rows; r += LANES)                                   \
-				weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, 0); \
-			SIMD_NAME(values_##V)(call);                                                     \
-		} else                                                                                   \
-			around_tiles(call, 1);                                                           \
-		v_flush_end(before);                                                                     \
+#define ATTENTION_KERNEL(kv, ID, K, V, ...)                                                          \
+	static void SIMD_NAME(attention_##kv)(const struct attention_call *call)                     \
+	{                                                                                            \
+		const unsigned before = v_flush_begin();                                             \
+		if (call->stage == ATTENTION_TILE) {                                                 \
+			SIMD_NAME(scores_##K)(call);                                                 \
+			for (size_t r = 0; r < call->rows; r += LANES)                               \
+				weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, \
+					   PARTS_OF(TCB_KV_KIND_##V), 0);                            \
+			SIMD_NAME(values_##V)(call);                                                 \
+		} else                                                                               \
+			around_tiles(call, 1);                                                       \
+		v_flush_end(before);                                                                 \
 	}
 #define ATTENTION_TABLE(kv, ...)                                                                         \
 	const struct tcb_variant SIMD_NAME(attention_decode_##kv##_variants)[] = {                       \

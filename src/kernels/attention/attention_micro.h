@@ -15,18 +15,21 @@
 #include "kernels/simd/simd_exp.h"
 
 /* Kernels are of kinds of K and V, constants that compilers fold before what they read of a row. */
-SIMD_INLINE int has_blocks(const enum tcb_kv_kind kind)
+SIMD_INLINE int has_blocks(const int kind)
 {
 	return kind == TCB_KV_KIND_Q80 || kind == TCB_KV_KIND_Q40;
 }
 
+/* Values of E4M3 in parts of 1 / E4M3_PARTS, which is what v_from_e4m3 makes, and the same where none is a NaN. */
+enum { KV_PARTS = TCB_KV_KIND_COUNT, KV_FINITE_PARTS, E4M3_PARTS = LANES > 1 ? 256 : 1 };
+
 /* Bytes of COUNT values; whole blocks. */
-SIMD_INLINE size_t kv_bytes(const enum tcb_kv_kind kind, size_t count)
+SIMD_INLINE size_t kv_bytes(const int kind, size_t count)
 {
 	const struct tcb_format *f = tcb_format_row(kind == TCB_KV_KIND_Q40 ? TCB_FORMAT_Q4_0 : TCB_FORMAT_Q8_0);
-	return has_blocks(kind)          ? count / f->block_values * f->block_bytes
-	       : kind == TCB_KV_KIND_FP8 ? count
-					 : 2 * count;
+	return has_blocks(kind)                                      ? count / f->block_values * f->block_bytes
+	       : kind == TCB_KV_KIND_F16 || kind == TCB_KV_KIND_BF16 ? 2 * count
+								     : count;
 }
 
 SIMD_INLINE vfloat load_half(const enum tcb_type type, const void *row, size_t at)
@@ -35,13 +38,15 @@ SIMD_INLINE vfloat load_half(const enum tcb_type type, const void *row, size_t a
 	return type == TCB_TYPE_F16 ? v_from_f16(half) : v_from_bf16(half);
 }
 
-/* LANES values of E4M3: what comes of a NaN is past the largest float when it is multiplied so, and then a NaN. */
-SIMD_INLINE vfloat load_fp8(const uint8_t *from)
+/* LANES values of E4M3, in parts: what comes of a NaN is past the largest float when it is multiplied so, and then a
+ * NaN. */
+SIMD_INLINE vfloat load_parts(const uint8_t *from, const int is_finite)
 {
 #if LANES > 1
-	const vfloat value = v_from_e4m3(from), past_nan = v_mul(value, v_set(1.9e38f));
-	return v_fma(past_nan, v_set(0), v_mul(value, v_set(256)));
+	const vfloat value = v_from_e4m3(from);
+	return is_finite ? value : v_fma(v_mul(value, v_set(1.9e38f)), v_set(0), value);
 #else
+	(void)is_finite;
 	return tcb_e4m3_to_f32(*from);
 #endif
 }
@@ -73,12 +78,14 @@ SIMD_INLINE vfloat load_block(const enum tcb_format_id format, const void *row, 
 	return v_mul(code, v_set_f16(block + f->d_at));
 }
 
-SIMD_INLINE vfloat load_kv(const enum tcb_kv_kind kind, const void *row, size_t at)
+SIMD_INLINE vfloat load_kv(const int kind, const void *row, size_t at)
 {
 	if (has_blocks(kind))
 		return load_block(kind == TCB_KV_KIND_Q40 ? TCB_FORMAT_Q4_0 : TCB_FORMAT_Q8_0, row, at);
 	if (kind == TCB_KV_KIND_FP8)
-		return load_fp8((const uint8_t *)row + at);
+		return v_mul(load_parts((const uint8_t *)row + at, 0), v_set(E4M3_PARTS));
+	if (kind == KV_PARTS || kind == KV_FINITE_PARTS)
+		return load_parts((const uint8_t *)row + at, kind == KV_FINITE_PARTS);
 	return load_half(kind == TCB_KV_KIND_F16 ? TCB_TYPE_F16 : TCB_TYPE_BF16, row, at);
 }
 
@@ -97,7 +104,7 @@ SIMD_INLINE struct eight load_eight(const void *from, const size_t bytes)
 #endif
 
 /* LANES values, or the eight that are left; never of blocks. */
-SIMD_INLINE vfloat load_kv_left(const enum tcb_kv_kind kind, const void *row, size_t at, size_t left)
+SIMD_INLINE vfloat load_kv_left(const int kind, const void *row, size_t at, size_t left)
 {
 #if LANES > 8
 	if (left < LANES) {
@@ -163,8 +170,9 @@ SIMD_INLINE vfloat find_largest(const struct attention_call *call, size_t r, siz
 	return top;
 }
 
-/* Scores to weights against BASE, with AS_BF16 as bf16 in the first half of the row; returns the sum of each lane. */
-SIMD_INLINE vfloat weigh(float *s, size_t end, float base, const int as_bf16)
+/* Scores to weights against BASE, times FACTOR, with AS_BF16 as bf16 in the first half of the row; returns the sum of
+ * each lane without it. */
+SIMD_INLINE vfloat weigh(float *s, size_t end, float base, const int factor, const int as_bf16)
 {
 	vfloat sum = v_set(0);
 	for (size_t t = 0; t < end; t += LANES) {
@@ -174,15 +182,16 @@ SIMD_INLINE vfloat weigh(float *s, size_t end, float base, const int as_bf16)
 			v_round_bf16((uint16_t *)(void *)s + t, p);
 #endif
 		if (!as_bf16)
-			v_store(s + t, p);
+			v_store(s + t, factor == 1 ? p : v_mul(p, v_set((float)factor)));
 		sum = v_add(sum, p);
 	}
 	return sum;
 }
 
 /* COUNT rows from R on, LANES or fewer: one lane each where they meet in a vector, so that no row waits for another's
- * maximum.  Their sums are brought to the new maximum. */
-SIMD_INLINE void weigh_rows(const struct attention_call *call, size_t r, size_t count, const int as_bf16)
+ * maximum.  Their sums are brought to the new maximum.  Weights are stored times TIMES. */
+SIMD_INLINE void weigh_rows(const struct attention_call *call, size_t r, size_t count, const int times,
+			    const int as_bf16)
 {
 	const size_t end = (call->tokens + LANES - 1) / LANES * LANES;
 	float factor[LANES];
@@ -195,7 +204,7 @@ SIMD_INLINE void weigh_rows(const struct attention_call *call, size_t r, size_t 
 	v_store(factor, v_exp(v_sub(max, next)));
 	v_store_left(call->max + r, next, count, 0);
 	for (size_t i = 0; i < count; i++)
-		each[i] = weigh(call->scores + (r + i) * call->lead, end, call->max[r + i], as_bf16);
+		each[i] = weigh(call->scores + (r + i) * call->lead, end, call->max[r + i], times, as_bf16);
 	const vfloat sum = v_load_left(call->sum + r, count, 0);
 	v_store_left(call->sum + r, v_fma(sum, v_load(factor), v_reduce_each(each)), count, 0);
 	for (size_t i = 0; is_new && i < count; i++) {

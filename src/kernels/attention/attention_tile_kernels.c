@@ -89,7 +89,7 @@ SIMD_INLINE void weights(const struct attention_call *call, const int rows)
 	const size_t end = (call->end_row + (size_t)rows - 1) / (size_t)rows * (size_t)rows;
 	const size_t here = end < call->rows ? end : call->rows;
 	for (size_t r = first; r < here; r += LANES)
-		weigh_rows(call, r, here - r < LANES ? here - r : LANES, 0);
+		weigh_rows(call, r, here - r < LANES ? here - r : LANES, 1, 0);
 	for (size_t r = here; r < end; r++)
 		memset(call->scores + r * call->lead, 0, call->tokens * sizeof(float));
 }

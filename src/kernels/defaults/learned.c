@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/kind.h"
+#include "base/sizes.h"
 #include "kernels/defaults/default_place.h"
 #include "kernels/defaults/learned_features.h"
 
@@ -224,4 +225,28 @@ const struct tcb_learned_loss *tcb_learned_geometry(const struct tcb_problem *pr
 		return NULL;
 	(void)place_form(table, choice.form, &placing, out);
 	return loss_of(table, problem->shape.m);
+}
+
+size_t tcb_learned_fastest(const struct tcb_problem *problem, const struct tcb_target *target,
+			   const struct tcb_geometry *geometries, size_t count, size_t most, size_t *out)
+{
+	const struct tcb_learned *table = find(problem, target);
+	int32_t predicted[TCB_LEARNED_FASTEST_MAX];
+	size_t found = 0;
+	most = tcb_least(most, TCB_LEARNED_FASTEST_MAX);
+	for (size_t i = 0; table && most && i < count; i++) {
+		int16_t features[TCB_LEARNED_FEATURE_COUNT];
+		tcb_learned_features(problem, target, &geometries[i], features);
+		const int32_t sum = tcb_learned_predict(table, features);
+		if (found == most && sum >= predicted[most - 1])
+			continue;
+		size_t at = found < most ? found++ : most - 1;
+		for (; at > 0 && predicted[at - 1] > sum; at--) {
+			predicted[at] = predicted[at - 1];
+			out[at] = out[at - 1];
+		}
+		predicted[at] = sum;
+		out[at] = i;
+	}
+	return found;
 }

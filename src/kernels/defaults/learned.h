@@ -13,8 +13,8 @@
 enum {
 	TCB_LEARNED_DEPTH = 6,
 	TCB_LEARNED_LEAVES = 1 << TCB_LEARNED_DEPTH,
-	TCB_LEARNED_FORMS_MAX = 320,
-	TCB_LEARNED_FIELDS_MAX = 32
+	TCB_LEARNED_FIELDS_MAX = 32,
+	TCB_LEARNED_FASTEST_MAX = 16
 };
 
 struct tcb_learned_tree {
@@ -55,6 +55,10 @@ const struct tcb_learned *tcb_learned_at(size_t index);
  * lose.  NULL: nothing was learned of such problems, and OUT is unspecified. */
 const struct tcb_learned_loss *tcb_learned_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 						    struct tcb_geometry *out);
+/* Of COUNT GEOMETRIES, all legal for PROBLEM, the MOST that are predicted to be the fastest, by their places, the
+ * fastest first; returns how many that are, 0 where nothing was learned of such problems. */
+size_t tcb_learned_fastest(const struct tcb_problem *problem, const struct tcb_target *target,
+			   const struct tcb_geometry *geometries, size_t count, size_t most, size_t *out);
 /* The logarithm of the time that TABLE predicts for a candidate with FEATURES, less what only shape and device say of
  * it; in parts of TCB_LEARNED_ONE. */
 int32_t tcb_learned_predict(const struct tcb_learned *table, const int16_t *features);

@@ -65,13 +65,15 @@ SIMD_BODY void take_tokens(const struct delta_call *call, const int has_correcti
 		turn(out->key + t * k, k, out->turned + t * k);
 }
 
-/* exp of COUNT numbers, in place. */
+/* exp of COUNT numbers, in place: 0 where it is subnormal, which what is multiplied by it would be, too. */
 SIMD_INLINE void exps(float *x, size_t count)
 {
+	const unsigned before = v_flush_begin();
 	for (size_t i = 0; i < count; i += LANES) {
 		const vfloat at = v_load(x + i), most = v_set(EXP_MOST);
 		v_store(x + i, v_exp(v_any_above(at, most) ? v_minimum(at, most) : at));
 	}
+	v_flush_end(before);
 }
 
 /* SUMS has the sum of g up to each token. */
@@ -107,6 +109,20 @@ SIMD_BODY void multiply_keys(const float *x, const float *turned, size_t k, floa
 		v_store(out + r * pitch, sum[r]);
 }
 
+/* Of token T and the END first ones. */
+SIMD_INLINE void weigh_products(const struct chunk *c, const int has_correction, size_t t, const float *ratio,
+				size_t end)
+{
+	float *by_queries = c->by_queries + t * c->count, *by_keys = c->by_keys + t * c->count;
+	const vfloat minus_beta = v_set(-c->beta[t]);
+	for (size_t j = 0; j < end; j += LANES) {
+		const vfloat r = v_load(ratio + j);
+		v_store(by_queries + j, v_mul(v_load(by_queries + j), r));
+		if (has_correction)
+			v_store(by_keys + j, v_mul(v_load(by_keys + j), v_mul(r, minus_beta)));
+	}
+}
+
 SIMD_BODY void take_products(const struct chunk *c, const int has_correction, const double *sums)
 {
 	const size_t count = c->count, k = c->k;
@@ -117,19 +133,15 @@ SIMD_BODY void take_products(const struct chunk *c, const int has_correction, co
 			if (has_correction)
 				multiply_keys(c->key + t * k, c->turned + j * k, k, c->by_keys + at, count);
 		}
-	for (size_t t = 0; t < count; t++) {
-		float *by_queries = c->by_queries + t * count, *by_keys = c->by_keys + t * count;
+	for (size_t t = 0; t < count; t += GROUP) {
 		const size_t end = (t / STEP + 1) * STEP;
-		_Alignas(64) float ratio[DELTA_CHUNK_MAX];
-		for (size_t j = 0; j < end; j++)
-			ratio[j] = j <= t ? (float)(sums[t] - sums[j]) : -INFINITY;
-		exps(ratio, end);
-		for (size_t j = 0; j < end; j += LANES) {
-			const vfloat r = v_load(ratio + j), minus_beta = v_set(-c->beta[t]);
-			v_store(by_queries + j, v_mul(v_load(by_queries + j), r));
-			if (has_correction)
-				v_store(by_keys + j, v_mul(v_load(by_keys + j), v_mul(r, minus_beta)));
-		}
+		_Alignas(64) float ratio[GROUP * DELTA_CHUNK_MAX];
+		for (size_t r = 0; r < GROUP; r++)
+			for (size_t j = 0; j < end; j++)
+				ratio[r * end + j] = j <= t + r ? (float)(sums[t + r] - sums[j]) : -INFINITY;
+		exps(ratio, GROUP * end);
+		for (size_t r = 0; r < GROUP; r++)
+			weigh_products(c, has_correction, t + r, ratio + r * end, end);
 	}
 }
 
@@ -227,13 +239,25 @@ SIMD_BODY void add_tile(const struct delta_call *call, const struct chunk *c, co
 SIMD_BODY void y_tile(const struct delta_call *call, const struct chunk *c, const float *state,
 		      const int has_correction, const size_t rows, const size_t vectors, struct at at)
 {
+	const float *own = c->by_queries + at.token * c->count;
 	tile sum;
 	clear(rows, vectors, sum);
 	add_product(rows, vectors, c->query + at.token * c->k, c->k, 1, state, c->k, sum);
 	SIMD_FOR (size_t r = 0; r < rows; r++)
 		SIMD_FOR (size_t v = 0; v < vectors; v++)
 			sum[r][v] = v_mul(v_set(c->decay[at.token + r]), sum[r][v]);
-	add_product(rows, vectors, c->by_queries + at.token * c->count, c->count, 1, c->added, at.token + rows, sum);
+	add_product(rows, vectors, own, c->count, 1, c->added, at.token, sum);
+	/* Not of tokens behind a row's own, whose NaNs are theirs alone. */
+	SIMD_FOR (size_t i = 0; i < rows; i++) {
+		vfloat added[VECTORS_MAX];
+		SIMD_FOR (size_t v = 0; v < vectors; v++)
+			added[v] = v_load(c->added + ((at.token + i) * vectors + v) * LANES);
+		SIMD_FOR (size_t r = i; r < rows; r++) {
+			const vfloat a = v_set(own[r * c->count + at.token + i]);
+			SIMD_FOR (size_t v = 0; v < vectors; v++)
+				sum[r][v] = v_fma(a, added[v], sum[r][v]);
+		}
+	}
 	SIMD_FOR (size_t r = 0; r < rows; r++)
 		SIMD_FOR (size_t v = 0; v < vectors; v++) {
 			const vfloat skip = v_set(call->skip);

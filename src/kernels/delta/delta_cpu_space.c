@@ -25,7 +25,7 @@ enum {
 	CHUNK_ROWS_LEAST = 2,
 	CHUNK_ROWS_MOST = 8,
 	CHUNK_VALUES_MOST = 32,
-	DEFAULT_CHUNK = 32,
+	DEFAULT_CHUNK = 16,
 	CHUNKED_FROM = 24, /* tokens: with fewer a chunk is mostly filled up */
 };
 

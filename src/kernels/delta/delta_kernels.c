@@ -13,12 +13,13 @@
 
 #include "kernels/delta/delta_cpu.h"
 #include "kernels/delta/delta_take.h"
+#include "kernels/simd/simd_pairs.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
-enum { STEP = DELTA_KEY_UNIT, VECTORS = STEP / LANES, LINE = 64 };
+enum { PAIR = 2 * LANES, LINE = 64 };
 
 /* Streamed stores are not ordered by locks. */
 SIMD_INLINE void fence(void)
@@ -34,12 +35,26 @@ struct form {
 	int has_correction;
 };
 
-/* All tokens' keys and queries as they are multiplied, and their numbers. */
+/* All tokens' keys and queries as they are multiplied, and their numbers.  With states in bf16 each PAIR has its even
+ * places first, as v_unpack_bf16 has it; a last vector that is left is as it was. */
 struct tokens {
 	_Alignas(64) float key[DELTA_DECODE_TOKENS_MAX * DELTA_KEY_MAX];
 	_Alignas(64) float query[DELTA_DECODE_TOKENS_MAX * DELTA_KEY_MAX];
 	float a[DELTA_DECODE_TOKENS_MAX], product[DELTA_DECODE_TOKENS_MAX];
 };
+
+/* K numbers in place. */
+SIMD_INLINE void turn_pairs(float *x, size_t k)
+{
+	for (size_t at = 0; at + PAIR <= k; at += PAIR) {
+		float pair[PAIR];
+		memcpy(pair, x + at, sizeof(pair));
+		for (size_t i = 0; i < LANES; i++) {
+			x[at + i] = pair[2 * i];
+			x[at + LANES + i] = pair[2 * i + 1];
+		}
+	}
+}
 
 SIMD_BODY void take_tokens(const struct delta_call *call, const struct form form, struct tokens *out)
 {
@@ -51,28 +66,44 @@ SIMD_BODY void take_tokens(const struct delta_call *call, const struct form form
 		delta_take(form.has_correction, call->query + t * call->row, k, call->scale, query);
 		for (size_t i = 0; i < k; i += LANES)
 			product = v_fma(v_load(key + i), v_load(query + i), product);
+		if (form.type != TCB_TYPE_F32) {
+			turn_pairs(key, k);
+			turn_pairs(query, k);
+		}
 		out->product[t] = v_reduce_add(product);
 		out->a[t] = expf(call->g[t * call->heads]);
 	}
 }
 
-SIMD_INLINE vfloat load(const enum tcb_type type, const void *from, size_t at)
+/* COUNT vectors of a row from AT on: two, or the one that is left. */
+SIMD_INLINE void load(const enum tcb_type type, const int count, const void *from, size_t at, vfloat out[2])
 {
-	return type == TCB_TYPE_F32 ? v_load((const float *)from + at) : v_from_bf16((const uint16_t *)from + at);
+	if (type != TCB_TYPE_F32 && count == 2)
+		v_unpack_bf16((const uint16_t *)from + at, out);
+	else
+		SIMD_FOR (int v = 0; v < count; v++)
+			out[v] = type == TCB_TYPE_F32 ? v_load((const float *)from + at + v * LANES)
+						      : v_from_bf16((const uint16_t *)from + at);
 }
 
-SIMD_INLINE void store(const enum tcb_type type, void *to, size_t at, vfloat value)
+SIMD_INLINE void store_vector(float *to, vfloat value, int is_streamed)
+{
+	if (is_streamed)
+		v_stream(to, value);
+	else
+		v_store(to, value);
+}
+
+SIMD_INLINE void store(const enum tcb_type type, const int count, void *to, size_t at, const vfloat value[2],
+		       int is_streamed)
 {
 	if (type == TCB_TYPE_F32)
-		v_store((float *)to + at, value);
+		SIMD_FOR (int v = 0; v < count; v++)
+			store_vector((float *)to + at + v * LANES, value[v], is_streamed);
+	else if (count == 2)
+		store_vector((float *)(void *)((uint16_t *)to + at), v_pack_bf16(value), is_streamed);
 	else
-		v_to_bf16((uint16_t *)to + at, value);
-}
-
-/* Are states stored past the caches as they are made?  Others go through memory of the kernel's own first. */
-SIMD_INLINE int is_direct(const struct form form)
-{
-	return LANES > 1 && form.type == TCB_TYPE_F32;
+		v_to_bf16((uint16_t *)to + at, *value);
 }
 
 enum { ROWS_MAX = 8 };
@@ -82,38 +113,57 @@ struct products {
 	float by_key[ROWS_MAX], by_query[ROWS_MAX];
 };
 
+/* Sums of both lie side by side, so that LANES of them are added up together. */
 SIMD_INLINE void reduce(const size_t rows, const int has_correction, const vfloat *by_key, const vfloat *by_query,
 			struct products *out)
 {
+	enum { MOST = 2 * ROWS_MAX < LANES ? LANES : 2 * ROWS_MAX };
+	const size_t keys = has_correction ? rows : 0;
+	vfloat all[MOST];
+	float sum[MOST];
+	SIMD_FOR (size_t i = 0; i < MOST; i++)
+		all[i] = i < keys ? by_key[i] : i < keys + rows ? by_query[i - keys] : v_set(0);
+	SIMD_FOR (size_t i = 0; i < keys + rows; i += LANES)
+		v_store(sum + i, v_reduce_each(all + i));
 	SIMD_FOR (size_t r = 0; r < rows; r++) {
-		out->by_key[r] = has_correction ? v_reduce_add(by_key[r]) : 0;
-		out->by_query[r] = v_reduce_add(by_query[r]);
+		out->by_key[r] = has_correction ? sum[r] : 0;
+		out->by_query[r] = sum[keys + r];
 	}
 }
 
-/* The first token's, of ROWS rows of a state at FROM, which is asked for PREFETCH bytes ahead. */
+/* The first token's, of ROWS rows of a state at FROM, of COUNT vectors from AT on. */
+SIMD_INLINE void multiply_at(const struct form form, const size_t rows, const int count, const void *from, size_t k,
+			     size_t at, const float *key, const float *query, vfloat *by_key, vfloat *by_query)
+{
+	SIMD_FOR (size_t r = 0; r < rows; r++) {
+		vfloat s[2];
+		load(form.type, count, from, r * k + at, s);
+		SIMD_FOR (int v = 0; v < count; v++) {
+			by_query[r] = v_fma(s[v], v_load(query + at + v * LANES), by_query[r]);
+			if (form.has_correction)
+				by_key[r] = v_fma(s[v], v_load(key + at + v * LANES), by_key[r]);
+		}
+	}
+}
+
+/* FROM is asked for PREFETCH bytes ahead. */
 SIMD_BODY void multiply(const struct form form, const size_t rows, const void *from, size_t k, const float *key,
 			const float *query, size_t prefetch, struct products *out)
 {
 	const size_t element = tcb_type_bytes(form.type);
 	vfloat by_key[ROWS_MAX], by_query[ROWS_MAX];
+	size_t i = 0;
 	SIMD_FOR (size_t r = 0; r < rows; r++)
 		by_key[r] = by_query[r] = v_set(0);
-	for (size_t i = 0; i < k; i += STEP) {
+	for (; i + PAIR <= k; i += PAIR) {
 		if (prefetch && i * element % LINE == 0)
 			SIMD_FOR (size_t r = 0; r < rows; r++)
-				__builtin_prefetch((const char *)from + (r * k + i) * element + prefetch);
-		SIMD_FOR (size_t j = 0; j < VECTORS; j++) {
-			const size_t at = i + j * LANES;
-			const vfloat q = v_load(query + at), x = form.has_correction ? v_load(key + at) : q;
-			SIMD_FOR (size_t r = 0; r < rows; r++) {
-				const vfloat s = load(form.type, from, r * k + at);
-				by_query[r] = v_fma(s, q, by_query[r]);
-				if (form.has_correction)
-					by_key[r] = v_fma(s, x, by_key[r]);
-			}
-		}
+				for (size_t at = 0; at < PAIR * element; at += LINE)
+					__builtin_prefetch((const char *)from + (r * k + i) * element + at + prefetch);
+		multiply_at(form, rows, 2, from, k, i, key, query, by_key, by_query);
 	}
+	if (i < k)
+		multiply_at(form, rows, 1, from, k, i, key, query, by_key, by_query);
 	reduce(rows, form.has_correction, by_key, by_query, out);
 }
 
@@ -130,32 +180,41 @@ struct update {
 	const float *d;
 	int is_streamed;
 };
+/* COUNT vectors from AT on. */
+SIMD_INLINE void change_at(const struct form form, const size_t rows, const int count, const enum tcb_type type,
+			   const int has_next, const int is_stored, const struct update *u, size_t k, size_t at,
+			   vfloat *by_key, vfloat *by_query)
+{
+	const vfloat a = v_set(u->a);
+	SIMD_FOR (size_t r = 0; r < rows; r++) {
+		vfloat s[2];
+		load(type, count, u->from, r * k + at, s);
+		SIMD_FOR (int v = 0; v < count; v++) {
+			const size_t here = at + (size_t)v * LANES;
+			s[v] = v_fma(v_load(u->key + here), v_set(u->d[r]), v_mul(s[v], a));
+			if (!has_next)
+				continue;
+			v_store(u->kept + r * k + here, s[v]);
+			by_query[r] = v_fma(s[v], v_load(u->next_query + here), by_query[r]);
+			if (form.has_correction)
+				by_key[r] = v_fma(s[v], v_load(u->next_key + here), by_key[r]);
+		}
+		if (is_stored)
+			store(form.type, count, u->stored, r * k + at, s, u->is_streamed);
+	}
+}
+
 SIMD_BODY void change(const struct form form, const size_t rows, const enum tcb_type type, const int has_next,
 		      const int is_stored, const struct update *u, size_t k, struct products *out)
 {
-	const vfloat a = v_set(u->a);
 	vfloat by_key[ROWS_MAX], by_query[ROWS_MAX];
+	size_t i = 0;
 	SIMD_FOR (size_t r = 0; r < rows; r++)
 		by_key[r] = by_query[r] = v_set(0);
-	for (size_t i = 0; i < k; i += LANES) {
-		const vfloat key = v_load(u->key + i);
-		const vfloat next_query = has_next ? v_load(u->next_query + i) : key;
-		const vfloat next_key = has_next && form.has_correction ? v_load(u->next_key + i) : key;
-		SIMD_FOR (size_t r = 0; r < rows; r++) {
-			const vfloat s = load(type, u->from, r * k + i);
-			const vfloat changed = v_fma(key, v_set(u->d[r]), v_mul(s, a));
-			if (is_stored && u->is_streamed && is_direct(form))
-				v_stream((float *)u->stored + r * k + i, changed);
-			else if (is_stored)
-				store(form.type, u->stored, r * k + i, changed);
-			if (!has_next)
-				continue;
-			v_store(u->kept + r * k + i, changed);
-			by_query[r] = v_fma(changed, next_query, by_query[r]);
-			if (form.has_correction)
-				by_key[r] = v_fma(changed, next_key, by_key[r]);
-		}
-	}
+	for (; i + PAIR <= k; i += PAIR)
+		change_at(form, rows, 2, type, has_next, is_stored, u, k, i, by_key, by_query);
+	if (i < k)
+		change_at(form, rows, 1, type, has_next, is_stored, u, k, i, by_key, by_query);
 	if (has_next)
 		reduce(rows, form.has_correction, by_key, by_query, out);
 }
@@ -171,15 +230,6 @@ SIMD_INLINE void change_any(const struct form form, const size_t rows, const enu
 		change(form, rows, type, 0, 1, u, k, out);
 }
 
-SIMD_INLINE void stream(const void *from, void *to, size_t bytes)
-{
-	if (LANES == 1)
-		memcpy(to, from, bytes);
-	for (size_t at = 0; LANES > 1 && at < bytes; at += VECTOR_BYTES)
-		v_stream((float *)(void *)((char *)to + at),
-			 v_load((const float *)(const void *)((const char *)from + at)));
-}
-
 /* What a sequence goes on from that goes on from nothing. */
 static const float zeros[ROWS_MAX * DELTA_KEY_MAX];
 
@@ -189,7 +239,6 @@ SIMD_BODY void rows_of(const struct delta_call *call, const struct tokens *token
 {
 	const size_t k = call->k, part = k * tcb_type_bytes(form.type);
 	_Alignas(64) float kept[ROWS_MAX * DELTA_KEY_MAX];
-	_Alignas(64) char staged[ROWS_MAX * DELTA_KEY_MAX * sizeof(float)];
 	const void *from = call->from ? (const char *)call->from + first * part : (const void *)zeros;
 	struct products products;
 	multiply(form, rows, from, k, tokens->key, tokens->query, call->from ? call->prefetch : 0, &products);
@@ -209,7 +258,7 @@ SIMD_BODY void rows_of(const struct delta_call *call, const struct tokens *token
 		void *to = call->to[t] ? (char *)call->to[t] + first * part : NULL;
 		const struct update update = { .from = t ? kept : from,
 					       .kept = kept,
-					       .stored = to && call->stream && !is_direct(form) ? (void *)staged : to,
+					       .stored = to,
 					       .is_streamed = call->stream,
 					       .key = tokens->key + t * k,
 					       .next_key = tokens->key + (t + 1) * k,
@@ -220,8 +269,6 @@ SIMD_BODY void rows_of(const struct delta_call *call, const struct tokens *token
 			change_any(form, rows, TCB_TYPE_F32, has_next, &update, k, &products);
 		else
 			change_any(form, rows, form.type, has_next, &update, k, &products);
-		if (to && call->stream && !is_direct(form))
-			stream(staged, to, rows * part);
 	}
 }
 

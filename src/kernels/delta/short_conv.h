@@ -22,7 +22,7 @@
 
 enum { CONV_X, CONV_WEIGHTS, CONV_BIAS, CONV_Y, CONV_STATES_OUT, CONV_STATES, CONV_COUNTS, CONV_SLOTS, CONV_OPERANDS };
 enum { CONV_TAPS = 4, CONV_KEPT = CONV_TAPS - 1 };
-/* Of a CPU's task: what it reads and writes for a token, nine rows of them, is in the first cache. */
+/* Of a CPU's task: what it reads and writes for four tokens, sixteen rows of them, is in the first cache. */
 enum { CONV_CHANNELS = 512 };
 /* Roundings: of the sum, and those of silu in units of CONV_CHAIN's magnitude (short_conv_ops.c). */
 enum { CONV_CHAIN = 10 };

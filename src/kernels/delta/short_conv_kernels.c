@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The short convolution on CPUs: token after token, each as vectors of a task's channels, of which the last three
- * tokens and the weights are in the first cache.
+ * The short convolution on CPUs: a few tokens together, as vectors of a task's channels, of each of which the weights
+ * and the last three tokens are in registers meanwhile.
  */
 #include "kernels/delta/short_conv.h"
 #include "kernels/simd/simd.h"
@@ -26,27 +26,38 @@ SIMD_INLINE void store(float *to, vfloat value, size_t left)
 		v_store_part(to, value, left);
 }
 
-/* LEFT channels from AT on, of which a vector is taken: the sum below silu. */
-SIMD_INLINE vfloat sum_of(const struct conv_call *call, const float *const x[CONV_TAPS], size_t at, size_t left)
+enum { TOGETHER = 4 /* rows of x, and of y, that are gone along at a time */ };
+
+/* COUNT tokens from T on, TOGETHER at most: LEFT channels from AT on, of which a vector is taken. */
+SIMD_BODY void write_vector(const struct conv_call *call, size_t t, const size_t count, size_t at, size_t left)
 {
-	vfloat sum = v_load_left(call->bias + at, left, 0);
+	const vfloat bias = v_load_left(call->bias + at, left, 0);
+	const float *x = call->x + t * call->row + at;
+	float *y = call->y + t * call->row + at;
+	vfloat weight[CONV_TAPS], last[CONV_KEPT];
 	SIMD_FOR (int i = 0; i < CONV_TAPS; i++)
-		sum = v_fma(v_load_left(call->weights + (size_t)i * call->row + at, left, 0),
-			    v_load_left(x[i] + at, left, 0), sum);
-	return sum;
+		weight[i] = v_load_left(call->weights + (size_t)i * call->row + at, left, 0);
+	SIMD_FOR (int i = 0; i < CONV_KEPT; i++)
+		last[i] = v_load_left(input(call, (ptrdiff_t)t - CONV_KEPT + i) + at, left, 0);
+	for (size_t i = 0; i < count; i++, x += call->row, y += call->row) {
+		const vfloat next = v_load_left(x, left, 0);
+		vfloat sum = bias;
+		SIMD_FOR (int j = 0; j < CONV_KEPT; j++)
+			sum = v_fma(weight[j], last[j], sum);
+		store(y, v_silu(v_fma(weight[CONV_KEPT], next, sum), 1), left);
+		SIMD_FOR (int j = 0; j + 1 < CONV_KEPT; j++)
+			last[j] = last[j + 1];
+		last[CONV_KEPT - 1] = next;
+	}
 }
 
-SIMD_BODY void write_token(const struct conv_call *call, size_t t)
+SIMD_INLINE void write_tokens(const struct conv_call *call, size_t t, const size_t count)
 {
-	const float *x[CONV_TAPS];
-	float *y = call->y + t * call->row;
 	size_t at = 0;
-	SIMD_FOR (int i = 0; i < CONV_TAPS; i++)
-		x[i] = input(call, (ptrdiff_t)t - CONV_KEPT + i);
 	for (; at + LANES <= call->channels; at += LANES)
-		v_store(y + at, v_silu(sum_of(call, x, at, LANES), 1));
+		write_vector(call, t, count, at, LANES);
 	if (at < call->channels)
-		store(y + at, v_silu(sum_of(call, x, at, call->channels - at), 1), call->channels - at);
+		write_vector(call, t, count, at, call->channels - at);
 }
 
 /* A state may take the place of the one that the sequence goes on from, which is in registers by then. */
@@ -65,8 +76,12 @@ SIMD_BODY void store_states(const struct conv_call *call, size_t at, size_t left
 
 static void SIMD_NAME(short_conv)(const struct conv_call *call)
 {
-	for (size_t t = call->first; t < call->first + call->tokens; t++)
-		write_token(call, t);
+	const size_t end = call->first + call->tokens;
+	size_t t = call->first;
+	for (; t + TOGETHER <= end; t += TOGETHER)
+		write_tokens(call, t, TOGETHER);
+	if (t < end)
+		write_tokens(call, t, end - t);
 	for (size_t at = 0; call->kept && at < call->channels; at += LANES)
 		store_states(call, at, call->channels - at);
 }

@@ -3,7 +3,7 @@
  * Activations to 8 bits on a GPU: registers with floats come in, words of codes
  * and a scale go out.  The largest magnitude as an integer, codes by adding
  * 1.5 * 2^23, whose lowest byte then is the code.  Nibbles to bytes of a table: prmt
- * takes four of eight bytes, by selectors of three bits.
+ * takes four of eight bytes, by selectors of three bits.  Activations and results that are of 16 bits in memory.
  */
 #include "kernels/gpu/quant_gpu.h"
 
@@ -98,4 +98,73 @@ kit_op tcb_quant_write_gate(struct tcb_ptx_build *b, const struct tcb_quant_gate
 	const kit_op power = f_power2(b, f_mul(b, p, F((float)(-(double)how->slope * LOG2_E))));
 	const kit_op silu = f_mul(b, p, f_reciprocal_near(b, f_add(b, power, F(1))));
 	return f_mul(b, silu, how->plus != 0 ? f_add(b, u, F(how->plus)) : u);
+}
+
+/* --- activations and results of other types --- */
+
+/* The two values of 16 bits in WORD to TO. */
+static void widen(struct tcb_ptx_build *b, enum tcb_type type, kit_op word, const kit_op to[2])
+{
+	kit_op value[2];
+	if (type == TCB_TYPE_F16) {
+		tcb_kit_floats(b, word, value);
+	} else {
+		value[0] = b_set(b, u_shl(b, word, I(16)));
+		value[1] = b_set(b, u_and(b, word, I((int32_t)0xffff0000)));
+	}
+	for (unsigned i = 0; i < 2; i++)
+		f_set_to(b, to[i], value[i]);
+}
+
+static void load_words(struct tcb_ptx_build *b, enum tcb_kit_memory memory, enum tcb_type type, kit_op at,
+		       const kit_op *to, unsigned width)
+{
+	kit_op word[TCB_QUANT_LANE_VALUES / 2];
+	if (type == TCB_TYPE_F32) {
+		tcb_kit_load_into(b, memory, "f32", at, to, width);
+		return;
+	}
+	if (width == 1) {
+		const kit_op half = tcb_kit_get(b, memory, "b16", at);
+		if (type == TCB_TYPE_F16)
+			f_set_to(b, *to, f_from_f16(b, half));
+		else
+			f_set_to(b, *to, b_set(b, u_shl(b, u_from_u16(b, half), I(16))));
+		return;
+	}
+	tcb_kit_load(b, memory, "b32", at, word, width / 2);
+	for (unsigned i = 0; i < width / 2; i++)
+		widen(b, type, word[i], to + 2 * (size_t)i);
+}
+
+void tcb_quant_load_floats(struct tcb_ptx_build *b, const kit_op *has, enum tcb_kit_memory memory, enum tcb_type type,
+			   kit_op at, const kit_op *to, unsigned width)
+{
+	if (has)
+		tcb_ptx_guard(b, *has);
+	load_words(b, memory, type, at, to, width);
+	if (has)
+		tcb_ptx_unguard(b);
+}
+
+/* The upper half of VALUE, rounded to nearest even, where there is no instruction for it. */
+static kit_op bf16_by_integers(struct tcb_ptx_build *b, kit_op value)
+{
+	const kit_op bits = b_set(b, value), odd = u_and(b, u_shr(b, bits, I(16)), I(1));
+	const kit_op rounded = u_shr(b, u_add(b, u_add(b, bits, I(0x7fff)), odd), I(16));
+	const kit_op is_nan = u_ge(b, u_and(b, bits, I(0x7fffffff)), I(INFINITE + 1));
+	return u16_from_u(b, u_select(b, I(0x7fff), rounded, is_nan));
+}
+
+void tcb_quant_put_float(struct tcb_ptx_build *b, const kit_op *has, enum tcb_type type, kit_op at, kit_op value)
+{
+	if (type == TCB_TYPE_F16)
+		value = f16_from_f(b, value);
+	else if (type == TCB_TYPE_BF16)
+		value = b->module->target.sm >= 80 ? bf16_from_f(b, value) : bf16_by_integers(b, value);
+	const char *stored = type == TCB_TYPE_F32 ? "f32" : "b16";
+	if (has)
+		tcb_kit_put_where(b, *has, TCB_KIT_GLOBAL, stored, at, value);
+	else
+		tcb_kit_put(b, TCB_KIT_GLOBAL, stored, at, value);
 }

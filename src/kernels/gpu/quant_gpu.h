@@ -23,6 +23,12 @@ kit_op tcb_quant_write_largest(struct tcb_ptx_build *b, const kit_op value[], un
 kit_op tcb_quant_write_codes(struct tcb_ptx_build *b, const kit_op value[], unsigned count, kit_op largest,
 			     kit_op word_out[]);
 
+/* WIDTH activations, as floats to registers TO, which keep what they have where HAS (NULL: everywhere) does not hold;
+ * and a result.  In memory they are of TYPE, f32, f16 or bf16; of 16 bits WIDTH is 1 or even. */
+void tcb_quant_load_floats(struct tcb_ptx_build *b, const kit_op *has, enum tcb_kit_memory memory, enum tcb_type type,
+			   kit_op at, const kit_op *to, unsigned width);
+void tcb_quant_put_float(struct tcb_ptx_build *b, const kit_op *has, enum tcb_type type, kit_op at, kit_op value);
+
 /* A table of 16 bytes in registers; and what the eight nibbles of WORD stand for: those of its lower half, then those
  * of its upper one. */
 void tcb_quant_write_table(struct tcb_ptx_build *b, const uint8_t bytes[16], kit_op table_out[4]);

@@ -53,7 +53,7 @@ static void multiply(const struct job *job, size_t which, size_t expert, const s
 		columns[j] = (uint32_t)tcb_grid_column(job->out->grid, first + j);
 	const struct tcb_grid grid = { batch->x, columns, batch->count, count };
 	struct tcb_reference out = { .y = sums->y, .magnitude = sums->magnitude, .extra = sums->extra, .grid = &grid };
-	tcb_quant_reference(job->problem, operand, &out);
+	tcb_quant_reference_fused(job->problem, operand, &(struct tcb_quant_fused){ .norm = NULL }, &out);
 }
 
 /* The bias of EXPERT in operand WHICH, if there is one, to SUMS of COUNT columns from FIRST on. */

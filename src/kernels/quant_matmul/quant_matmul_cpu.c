@@ -17,6 +17,7 @@
 #include "base/util.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_block.h"
+#include "kernels/quant_matmul/quant_matmul_types.h"
 
 enum {
 	PREPARE_SUPERBLOCKS = 8, /* of a task that prepares activations */
@@ -26,15 +27,26 @@ enum {
 /* Where things are in the workspace, and how large. */
 struct parts {
 	size_t tile_bytes; /* the tokens of a register tile, all of k */
+	size_t x_at, y_at; /* activations and results as floats, where they are not in memory */
 	size_t threads_at; /* what the first thread unpacks into */
 	size_t thread_bytes;
 };
 
+/* Are results of PROBLEM floats in the workspace first? */
+static int has_sums(const struct tcb_problem *problem)
+{
+	return tcb_quant_y_type(problem) != TCB_TYPE_F32;
+}
+
 static struct parts lay_out(const struct tcb_problem *problem, const struct qmm_matrix *matrix)
 {
+	const struct tcb_shape *s = &problem->shape;
 	const size_t tile = matrix->geometry->tile[TCB_MICRO].m;
 	struct parts parts = { .tile_bytes = matrix->superblocks * tile * matrix->token_bytes };
-	parts.threads_at = tcb_round_up(tcb_div_up(problem->shape.m, tile) * parts.tile_bytes, PAGE);
+	const int is_widened = tcb_quant_x_type(problem) != TCB_TYPE_F32;
+	parts.x_at = tcb_round_up(tcb_div_up(s->m, tile) * parts.tile_bytes, PAGE);
+	parts.y_at = parts.x_at + (is_widened ? tcb_round_up(s->m * s->k * sizeof(float), PAGE) : 0);
+	parts.threads_at = parts.y_at + (has_sums(problem) ? tcb_round_up(s->m * s->n * sizeof(float), PAGE) : 0);
 	parts.thread_bytes = tcb_round_up(matrix->scratch_bytes, PAGE);
 	return parts;
 }
@@ -76,9 +88,15 @@ static enum tcb_status qmm_plan(const struct tcb_problem *problem, const struct 
 	    tcb_add_size(out->workspace_bytes, parts.threads_at, &out->workspace_bytes))
 		return tcb_fail(err, TCB_E_OVERFLOW, "%s: the panels of %u threads are too large", problem->op->name,
 				out->threads);
-	out->chain = qmm_chain(problem) + problem->shape.words.add;
+	out->chain = qmm_chain(problem) + problem->shape.words.add + problem->shape.words.bias;
 	return TCB_OK;
 }
+
+/* From and to other types than f32. */
+struct types {
+	qmm_widen_fn *widen;
+	qmm_narrow_fn *narrow;
+};
 
 /* One call of qmm_run(), shared by its threads. */
 struct job {
@@ -86,11 +104,13 @@ struct job {
 	struct qmm_matrix matrix;
 	qmm_tile_fn *tile;
 	qmm_quantize_fn *quantize;
+	const struct types *types;
 	struct parts parts;
-	const float *x;
+	const void *x;
 	uint8_t *workspace;
-	float *y;
-	void *const *operand;
+	float *sums; /* Y, or what it is made of */
+	void *y;
+	struct tcb_quant_more more;
 	size_t macro_columns; /* macro tiles along n */
 };
 
@@ -101,6 +121,24 @@ static void interleave(enum tcb_contract contract, const float *x, size_t x_stri
 	for (size_t i = 0; i < superblocks * QMM_VALUES; i++, out += tile)
 		for (size_t t = 0; t < tile; t++)
 			out[t] = t < tokens && i < k ? qmm_activation(contract, x[t * x_stride + i]) : 0;
+}
+
+/* TOKENS rows of K activations from TOKEN and FIRST on, and how far these are apart. */
+static const float *floats_of(const struct job *job, size_t token, size_t tokens, size_t first, size_t k,
+			      size_t *stride)
+{
+	const struct tcb_problem *problem = &job->plan->problem;
+	const enum tcb_type type = tcb_quant_x_type(problem);
+	const size_t each = tcb_type_bytes(type), apart = tcb_quant_x_stride(problem), own = problem->shape.k;
+	const char *from = (const char *)job->x + (token * apart + first) * each;
+	*stride = apart;
+	if (type == TCB_TYPE_F32)
+		return (const float *)(const void *)from;
+	float *to = (float *)(void *)(job->workspace + job->parts.x_at) + token * own + first;
+	for (size_t i = 0; i < tokens; i++)
+		job->types->widen(type, from + i * apart * each, k, to + i * own);
+	*stride = own;
+	return to;
 }
 
 /* One task of preparing activations: the tokens of a register tile, some superblocks. */
@@ -114,13 +152,25 @@ static void prepare(void *ctx, size_t task, unsigned thread)
 	const size_t count = tcb_least(PREPARE_SUPERBLOCKS, job->matrix.superblocks - first);
 	const size_t tokens = tcb_least(tile, s->m - token),
 		     k = tcb_least(count * QMM_VALUES, s->k - first * QMM_VALUES);
-	const float *x = job->x + token * s->k + first * QMM_VALUES;
+	size_t stride;
+	const float *x = floats_of(job, token, tokens, first * QMM_VALUES, k, &stride);
 	uint8_t *out = job->workspace + task / chunks * job->parts.tile_bytes + first * tile * job->matrix.token_bytes;
 	(void)thread;
 	if (job->plan->problem.contract == TCB_CONTRACT_Q8)
-		job->quantize(job->matrix.format->id, x, s->k, tokens, tile, k, (struct qmm_x8 *)(void *)out);
+		job->quantize(job->matrix.format->id, x, stride, tokens, tile, k, (struct qmm_x8 *)(void *)out);
 	else
-		interleave(job->plan->problem.contract, x, s->k, tokens, tile, k, count, (float *)(void *)out);
+		interleave(job->plan->problem.contract, x, stride, tokens, tile, k, count, (float *)(void *)out);
+}
+
+/* ROWS rows of COLUMNS sums from ROW and COLUMN on become results. */
+static void narrow(const struct job *job, size_t row, size_t rows, size_t column, size_t columns)
+{
+	const struct tcb_problem *problem = &job->plan->problem;
+	const enum tcb_type type = tcb_quant_y_type(problem);
+	const size_t each = tcb_type_bytes(type), apart = tcb_quant_y_stride(problem);
+	for (size_t i = row; has_sums(problem) && i < row + rows; i++)
+		job->types->narrow(type, job->sums + i * job->more.stride + column, columns,
+				   (char *)job->y + (i * apart + column) * each);
 }
 
 /* One macro tile. */
@@ -136,13 +186,14 @@ static void run_macro(void *ctx, size_t task, unsigned thread)
 	struct qmm_tokens tokens = { .tile = job->tile,
 				     .width = g->tile[TCB_MICRO].m,
 				     .count = tcb_least(macro->m, s->m - token),
-				     .y_stride = s->n };
+				     .y_stride = job->more.stride };
 	tokens.x = job->workspace + token / tokens.width * job->parts.tile_bytes;
 	for (size_t n = row; n < rows_end; n += midi->n) {
-		tokens.y = job->y + token * s->n + n;
-		qmm_multiply_rows(&job->matrix, n, n + tcb_least(midi->n, rows_end - n), &tokens, 1, scratch);
-		tcb_quant_add(&job->plan->problem, job->operand, token, tokens.count, n,
-			      tcb_least(midi->n, rows_end - n), tokens.y);
+		const size_t rows = tcb_least(midi->n, rows_end - n);
+		tokens.y = job->sums + token * tokens.y_stride + n;
+		qmm_multiply_rows(&job->matrix, n, n + rows, &tokens, 1, scratch);
+		tcb_quant_add_more(&job->more, token, tokens.count, n, rows, tokens.y);
+		narrow(job, token, tokens.count, n, rows);
 	}
 }
 
@@ -150,6 +201,13 @@ static const struct qmm_conversions *conversions_of(enum tcb_isa isa)
 {
 #define CONVERSIONS(isa, ID, ...) [TCB_ISA_##ID] = { qmm_unpackers_##isa, qmm_quantize_##isa },
 	static const struct qmm_conversions all[TCB_ISA_COUNT] = { TCB_ISAS_FLOATS(CONVERSIONS, ) };
+	return &all[tcb_cpu_isa(isa)->floats];
+}
+
+static const struct types *types_of(enum tcb_isa isa)
+{
+#define TYPES(isa, ID, ...) [TCB_ISA_##ID] = { qmm_widen_##isa, qmm_narrow_##isa },
+	static const struct types all[TCB_ISA_COUNT] = { TCB_ISAS_FLOATS(TYPES, ) };
 	return &all[tcb_cpu_isa(isa)->floats];
 }
 
@@ -164,10 +222,11 @@ static void qmm_run(const struct tcb_plan *plan, void *const operand[], void *wo
 	struct job job = {
 		.plan = plan,
 		.quantize = conversions->quantize,
+		.types = types_of(plan->variant->isa),
 		.x = operand[TCB_QUANT_X],
 		.workspace = workspace,
 		.y = operand[TCB_QUANT_Y],
-		.operand = operand,
+		.more = tcb_quant_more(&plan->problem, operand),
 		.macro_columns = tcb_div_up(s->n, g->tile[TCB_MACRO].n),
 	};
 	qmm_matrix_init(&plan->problem, g, &job.matrix);
@@ -175,6 +234,9 @@ static void qmm_run(const struct tcb_plan *plan, void *const operand[], void *wo
 	job.matrix.is_packed = plan->variant->layout != TCB_LAYOUT_NATIVE;
 	qmm_matrix_convert(&job.matrix, &plan->problem, conversions);
 	job.parts = lay_out(&plan->problem, &job.matrix);
+	job.sums = has_sums(&plan->problem) ? (float *)(void *)(job.workspace + job.parts.y_at) : job.y;
+	if (has_sums(&plan->problem))
+		job.more.stride = s->n;
 	job.tile = job.matrix.from_lines ? kernels->lines : kernels->panel;
 	assert(job.tile);
 	tcb_pool_run(pool, plan->threads, TCB_SCHED_STATIC,
@@ -192,6 +254,7 @@ void qmm_exact(const struct tcb_plan *plan, void *const operand[], float *y)
 	const int fused = plan->variant->isa != TCB_ISA_SCALAR;
 	const float *x = operand[TCB_QUANT_X];
 	const uint8_t *row = operand[TCB_QUANT_WEIGHTS];
+	const struct tcb_quant_more more = tcb_quant_more(&plan->problem, operand);
 	assert(plan->problem.contract == TCB_CONTRACT_F32);
 	memset(y, 0, s->m * s->n * sizeof(*y));
 	for (size_t n = 0; n < s->n; n++, row += tcb_quant_row_bytes(format, s->k))
@@ -206,7 +269,7 @@ void qmm_exact(const struct tcb_plan *plan, void *const operand[], float *y)
 				y[m * s->n + n] = sum;
 			}
 		}
-	tcb_quant_add(&plan->problem, operand, 0, s->m, 0, s->n, y);
+	tcb_quant_add_more(&more, 0, s->m, 0, s->n, y);
 }
 
 #define SIDE(id, format, name, ...)                                                                    \

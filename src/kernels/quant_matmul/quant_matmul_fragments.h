@@ -36,6 +36,7 @@ enum {
 	QMM_PREPARE_TOKENS = 4, /* that a warp prepares; one where there are few, so that all SMs have a share */
 	QMM_PREPARE_FEW = 64,
 	QMM_SHARE_WARPS = 2, /* prep=grid, activations that stay: warps of a block that prepare */
+	QMM_DEAL_WORDS = 2,  /* dealt units: of each warp of a tile, who came and who stored */
 	QMM_CLAIM_WORDS = 2, /* prep=grid: pieces that are taken, warps that are done; then a counter for each unit */
 	QMM_PREPARE_TOGETHER = 4 /* blocks per SM, where more than three of them have work */
 };

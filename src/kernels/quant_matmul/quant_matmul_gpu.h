@@ -32,6 +32,8 @@
  * of midi.n rows by 256 of k, and one of activations, midi.m tokens by 64 of k; cluster blocks of neighbouring rows
  *              fetch a part each and send it to all of them.  Where two groups of four warps need more registers than
  *              nine warps can have (256 tokens), the one more is a group, too, which gives most of its own away.
+ *              blocks > 0: that many blocks stay on each SM, with equal runs of all tiles times units along k, whatever
+ *              the tiles are (quant_matmul_gpu_deal.h); tiles that several have parts of go through the workspace.
  *   both       blocks = 0: each block computes midi.n rows and ends; else blocks * SMs blocks stay, each with a
  *              consecutive range of groups.  splitk blocks share a row (grid y) and join their parts through a
  *              cluster's shared memory or the workspace.  Tiles of midi.m tokens are grid z.
@@ -47,8 +49,9 @@ extern const struct tcb_side qmm_terms_gpu; /* of rows of BF16 and F32, contract
 enum tcb_status qmm_gpu_emit(const struct tcb_problem *problem, const struct tcb_target *target,
 			     const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err);
 
-/* quant_matmul_gpu_plan.c: GEOMETRY keeps the rules. */
+/* quant_matmul_gpu_rules.c */
 extern const struct tcb_rule qmm_gpu_rules[];
+/* quant_matmul_gpu_plan.c: GEOMETRY keeps the rules. */
 void qmm_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 		       const struct tcb_geometry *geometry, struct tcb_footprint *out);
 

@@ -30,14 +30,14 @@ void qmm_write_threads(struct qmm_writer *w)
 }
 
 /* The block's groups: FIRST to END - 1. */
-static void write_groups(struct qmm_writer *w, kit_op least, kit_op longer)
+static void write_groups(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	const kit_op block = u_block_x(b);
-	w->first = u_mad(b, block, least, u_min(b, block, longer));
-	w->end = u_add(b, w->first, least);
-	w->end = u_add(b, w->end, u_select(b, I(1), I(0), u_lt(b, block, longer)));
+	w->first = u_mad(b, block, w->least, u_min(b, block, w->longer));
+	w->end = u_add(b, w->first, w->least);
+	w->end = u_add(b, w->end, u_select(b, I(1), I(0), u_lt(b, block, w->longer)));
 	if (!g->resident &&
 	    !g->is_rolling) { /* warps with no rows of their own copy, too, and do the last ones again */
 		const kit_op groups = u_div_up(b, w->rows, g->rows);
@@ -49,15 +49,19 @@ static void write_parameters(struct qmm_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	kit_op least, longer, slice = I(0), tile;
+	kit_op slice = I(0), tile;
 	w->weights = tcb_kit_operand(&w->kit, "weights", 16, TCB_QUANT_WEIGHTS);
 	const int has_image = g->own_launch || g->by_grid;
 	w->x = has_image ? tcb_kit_workspace(&w->kit, "x", 16, 0) : tcb_kit_operand(&w->kit, "x", 16, TCB_QUANT_X);
 	w->y = tcb_kit_operand(&w->kit, "y", 4, TCB_QUANT_Y);
 	if (g->has_added)
 		w->added = tcb_kit_operand(&w->kit, "added", 4, TCB_QUANT_ADDED);
+	if (g->has_bias)
+		w->bias = tcb_kit_operand(&w->kit, "bias", 4, tcb_quant_bias_at(&w->kit.out->problem));
 	if (g->join == TCB_JOIN_LAST)
-		w->slices = tcb_kit_workspace(&w->kit, "slices", 4, g->slices_at);
+		w->slices = tcb_kit_workspace(&w->kit, "slices", g->is_dealt ? 16 : 4, g->slices_at);
+	if (g->is_dealt)
+		w->counters = tcb_kit_workspace(&w->kit, "counters", 4, g->counters_at);
 	if (g->by_grid) {
 		w->image = w->x;
 		w->floats = tcb_kit_operand(&w->kit, "floats", 16, TCB_QUANT_X);
@@ -65,11 +69,15 @@ static void write_parameters(struct qmm_writer *w)
 	}
 	w->rows = tcb_kit_number(&w->kit, "rows", g->n);
 	w->tokens = tcb_kit_number(&w->kit, "tokens", g->m);
-	least = tcb_kit_number(&w->kit, "least", g->least);
-	longer = tcb_kit_number(&w->kit, "longer", g->longer);
+	w->least = tcb_kit_number(&w->kit, "least", g->least);
+	w->longer = tcb_kit_number(&w->kit, "longer", g->longer);
 	tile = u_block_z(b);
-	w->first_token = u_mul(b, tile, I(g->tokens));
-	w->padded = u_mul(b, u_blocks_z(b), I(g->tokens));
+	if (g->is_dealt) {
+		w->padded = u_mul(b, u_div_up(b, w->tokens, g->tokens), I(g->tokens));
+	} else {
+		w->first_token = u_mul(b, tile, I(g->tokens));
+		w->padded = u_mul(b, u_blocks_z(b), I(g->tokens));
+	}
 	if (g->splitk > 1) {
 		const kit_op groups = u_shr(b, w->padded, I(3));
 		slice = u_block_y(b);
@@ -78,14 +86,15 @@ static void write_parameters(struct qmm_writer *w)
 			w->x = tcb_kit_element(b, w->x, u_mul(b, slice, groups),
 					       g->slice * g->unit_tiles * g->x_group_bytes);
 		else
-			w->x = tcb_kit_element(b, w->x, slice, g->slice * QMM_UNIT_VALUES * 4);
+			w->x = tcb_kit_element(b, w->x, slice, g->slice * QMM_UNIT_VALUES * g->x_bytes);
 	}
-	if (g->join == TCB_JOIN_LAST) { /* the counters lie behind the slices */
+	if (g->join == TCB_JOIN_LAST && !g->is_dealt) { /* the counters lie behind the slices */
 		const kit_op all = u_mul(b, u_mul(b, w->tokens, w->rows), I(g->splitk));
 		const kit_op block = u_mad(b, tile, u_blocks_x(b), u_block_x(b));
 		w->counters = tcb_kit_element(b, tcb_kit_element(b, w->slices, all, 4), block, 4);
 	}
-	write_groups(w, least, longer);
+	if (!g->is_dealt)
+		write_groups(w);
 	tcb_kit_dependents(&w->kit, 0);
 	qmm_write_threads(w);
 	tcb_kit_memory(&w->kit, 1024);
@@ -103,7 +112,7 @@ static void write_matmul(struct qmm_writer *w)
 		      &(struct tcb_kit_kernel){
 			      .threads = g->threads,
 			      .blocks_together = g->together,
-			      .grid = { g->grid, g->splitk, g->token_tiles },
+			      .grid = { g->grid, g->splitk, g->is_dealt ? 1 : g->token_tiles },
 			      .cluster = { is_cluster ? g->cast : 0, g->join == TCB_JOIN_CLUSTER ? g->splitk : 0 },
 			      .shared_bytes = g->launch_bytes,
 			      .is_dependent = g->pdl });
@@ -129,7 +138,7 @@ enum tcb_status qmm_gpu_emit(const struct tcb_problem *problem, const struct tcb
 	out->packed_bytes[TCB_QUANT_WEIGHTS] = qmm_fragments_bytes(g.unit.format, g.n, g.k);
 	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
-	out->chain = qmm_gpu_chain(&g) + g.has_added;
+	out->chain = qmm_gpu_chain(&g) + g.has_added + g.has_bias;
 	return tcb_kit_close(&w.kit, err);
 }
 

@@ -16,6 +16,8 @@
  */
 #include "kernels/quant_matmul/quant_matmul_gpu_join.h"
 
+#include "kernels/gpu/quant_gpu.h"
+
 enum { ROWS = 8 /* that a warp adds at a time, of 8 tokens */ };
 
 /* Row of y that lane's first row of tile ROW_TILE of GROUP is. */
@@ -38,6 +40,28 @@ static kit_op with_added(struct qmm_writer *w, kit_op has, kit_op at, kit_op sum
 	return f_add(b, sum, added);
 }
 
+/* Are results where sums would be? */
+static int is_plain(const struct qmm_gpu *g)
+{
+	return g->y_type == TCB_TYPE_F32 && g->y_stride == g->n;
+}
+
+/* Bytes from one token's results to the next one's. */
+static kit_op y_pitch(struct qmm_writer *w)
+{
+	const struct qmm_gpu *g = w->g;
+	return l_mul_wide(&w->kit.b, g->y_stride == g->n ? w->rows : I(g->y_stride), I(g->y_bytes));
+}
+
+/* The bias of row ROW, where HAS there is one. */
+static kit_op bias_where(struct qmm_writer *w, kit_op has, kit_op row)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	kit_op bias = f_set(b, F(0));
+	tcb_kit_load_where(b, has, tcb_kit_input(w->g->pdl), "f32", tcb_kit_element(b, w->bias, row, 4), &bias, 1);
+	return bias;
+}
+
 static void store_direct(struct qmm_writer *w, kit_op group, unsigned row_tile, kit_op sums[][4])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
@@ -45,28 +69,33 @@ static void store_direct(struct qmm_writer *w, kit_op group, unsigned row_tile, 
 	const kit_op row = row_of(w, group, row_tile), other = u_add(b, row, I(8));
 	const kit_op has[2] = { u_lt(b, row, w->rows), u_lt(b, other, w->rows) };
 	const kit_op token = u_mad(b, w->pair, I(2), w->first_token);
-	const kit_op y_row = tcb_kit_element(b, w->y, row, 4);
-	const kit_op pitch = l_mul_wide(b, w->rows, I(4));
-	kit_op at = l_mad(b, l_from_u(b, token), pitch, y_row), added = at;
+	const unsigned each = w->g->y_bytes;
+	const kit_op y_row = tcb_kit_element(b, w->y, row, each);
+	const kit_op pitch = y_pitch(w), of_added = has_added && !is_plain(w->g) ? l_mul_wide(b, w->rows, I(4)) : pitch;
+	kit_op at = l_mad(b, l_from_u(b, token), pitch, y_row), added = at, bias[2];
+	for (unsigned half = 0; half < 2 && w->g->has_bias; half++)
+		bias[half] = bias_where(w, has[half], half ? other : row);
 	if (has_added)
-		added = l_mad(b, l_from_u(b, token), pitch, tcb_kit_element(b, w->added, row, 4));
+		added = l_mad(b, l_from_u(b, token), of_added, tcb_kit_element(b, w->added, row, 4));
 	for (unsigned group8 = 0; group8 < w->g->token_groups; group8++) {
 		for (unsigned odd = 0; odd < 2; odd++) {
 			const kit_op this = u_add(b, token, I(8 * group8 + odd));
 			for (unsigned half = 0; half < 2; half++) {
 				const kit_op is_there = u_lt_and(b, this, w->tokens, has[half]);
 				kit_op sum = sums[group8][2 * half + odd];
+				if (w->g->has_bias)
+					sum = f_add(b, sum, bias[half]);
 				if (has_added)
 					sum = with_added(w, is_there, tcb_ptx_at(added, 32 * half), sum);
-				tcb_kit_put_where(b, is_there, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(at, 32 * half), sum);
+				tcb_quant_put_float(b, &is_there, w->g->y_type, tcb_ptx_at(at, 8 * each * half), sum);
 			}
 			at = l_add(b, at, pitch);
 			if (has_added)
-				added = l_add(b, added, pitch);
+				added = l_add(b, added, of_added);
 		}
 		at = l_mad(b, pitch, I(6), at);
 		if (has_added)
-			added = l_mad(b, pitch, I(6), added);
+			added = l_mad(b, of_added, I(6), added);
 	}
 }
 
@@ -257,21 +286,36 @@ static void places_in(struct qmm_writer *w, const struct spread *s, kit_op base,
 
 static void places_of(struct qmm_writer *w, const struct spread *s, const kit_op *slice, kit_op at[2])
 {
-	places_in(w, s, w->y, slice, at);
+	struct tcb_ptx_build *b = &w->kit.b;
+	if (slice || is_plain(w->g)) {
+		places_in(w, s, w->y, slice, at);
+		return;
+	}
+	const kit_op pitch = y_pitch(w);
+	at[0] = l_mad(b, l_from_u(b, s->token), pitch, tcb_kit_element(b, w->y, s->row, w->g->y_bytes));
+	at[1] = l_add(b, at[0], pitch);
 }
 
-static void store_pair(struct qmm_writer *w, const struct spread *s, const kit_op at[2], const kit_op sum[2])
+/* SUM, of TYPE in memory. */
+static void store_pair(struct qmm_writer *w, const struct spread *s, enum tcb_type type, const kit_op at[2],
+		       const kit_op sum[2])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", at[0], sum[0]);
-	tcb_kit_put_where(b, s->has_next, TCB_KIT_GLOBAL, "f32", at[1], sum[1]);
+	tcb_quant_put_float(b, NULL, type, at[0], sum[0]);
+	tcb_quant_put_float(b, &s->has_next, type, at[1], sum[1]);
 }
 
 /* SUM is all of the pair's sums: with what is to be added. */
-static void add_added(struct qmm_writer *w, const struct spread *s, kit_op sum[2])
+static void add_more(struct qmm_writer *w, const struct spread *s, kit_op sum[2])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op at[2];
+	if (w->g->has_bias) {
+		const kit_op bias =
+			tcb_kit_get(b, tcb_kit_input(w->g->pdl), "f32", tcb_kit_element(b, w->bias, s->row, 4));
+		for (unsigned i = 0; i < 2; i++)
+			sum[i] = f_add(b, sum[i], bias);
+	}
 	if (!w->g->has_added)
 		return;
 	places_in(w, s, w->added, NULL, at);
@@ -291,9 +335,9 @@ static void join_parts(struct qmm_writer *w, const kit_op *slice)
 	spread_begin(w, &s);
 	add_parts(w, &s, sum);
 	if (!slice)
-		add_added(w, &s, sum);
+		add_more(w, &s, sum);
 	places_of(w, &s, slice, at);
-	store_pair(w, &s, at, sum);
+	store_pair(w, &s, slice ? TCB_TYPE_F32 : w->g->y_type, at, sum);
 	spread_end(w);
 }
 
@@ -320,15 +364,17 @@ static void join_last(struct qmm_writer *w)
 		}
 		add_pair(w, sum, part);
 	}
-	add_added(w, &s, sum);
+	add_more(w, &s, sum);
 	places_of(w, &s, NULL, at);
-	store_pair(w, &s, at, sum);
+	store_pair(w, &s, w->g->y_type, at, sum);
 	spread_end(w);
 	tcb_ptx_if_end(b);
 }
 
 void qmm_write_join(struct qmm_writer *w)
 {
+	if (w->g->is_dealt)
+		return;
 	if (w->g->join == TCB_JOIN_LAST)
 		join_last(w);
 	else if (w->g->has_parts)

@@ -16,6 +16,7 @@ struct qmm_gpu {
 	int is_wgmma, own_launch, pdl;
 	int is_streamed;  /* wgmma: activations pass through a ring that a warp of its own fills */
 	int is_rolling;   /* mma: through a ring that all warps fill */
+	int is_dealt;     /* streamed: blocks that stay, with equal runs of units (quant_matmul_gpu_deal.h) */
 	unsigned beside;  /* warps of the block that prepare them and do nothing else */
 	int by_grid;      /* warps of all blocks prepare a share each, which meet in the workspace */
 	unsigned sharers; /* these of a block, and the one that asks for the copies */
@@ -34,14 +35,17 @@ struct qmm_gpu {
 	unsigned cast;                  /* streamed: blocks along x that fetch activations for each other */
 	unsigned resident, together;
 	unsigned n, m, k;
-	int has_added; /* the word add */
+	int has_added, has_bias; /* the words add and bias */
+	/* In memory: types, their bytes, elements from one row to the next. */
+	enum tcb_type x_type, y_type;
+	unsigned x_bytes, y_bytes, x_stride, y_stride;
 	unsigned row_units, slice,
 		share;          /* units along k: of a row, of a block's part of it, of a warp's part of that */
 	unsigned unroll, steps; /* units of a tile, tiles of a share */
 	int is_whole;           /* a warp has one share, and stages for all of it */
 	/* In the grid and in arguments, not in the PTX. */
 	unsigned groups, token_tiles, grid;
-	unsigned least, longer; /* groups of a block; one more in the first LONGER blocks */
+	unsigned least, longer; /* groups of a block, or units; one more in the first LONGER blocks */
 	/* memory */
 	unsigned block_rows; /* most rows of a block */
 	unsigned tile_bytes; /* of weights */
@@ -80,7 +84,9 @@ double qmm_gpu_chain(const struct qmm_gpu *g);        /* the longest rounding ch
  * many activations share a scale. */
 tcb_gpu_rule qmm_gpu_rule_isa, qmm_gpu_rule_layout, qmm_gpu_rule_group;
 
-/* quant_matmul_gpu_registers.c: upper bounds, held against ptxas by tests/kernels/check_gpu_space.c. */
+/* quant_matmul_gpu_registers.c: of a thread.  Upper bounds, held against ptxas by tests/kernels/check_gpu_space.c. */
 unsigned qmm_gpu_registers(const struct qmm_gpu *g);
+/* That WARPS warps of an SM can have: each quarter has every fourth of them. */
+unsigned qmm_registers_of(unsigned warps);
 
 #endif

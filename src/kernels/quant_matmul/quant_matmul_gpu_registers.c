@@ -6,6 +6,13 @@
 #include "kernels/gpu/hardware.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_plan.h"
 
+enum { FILE_REGISTERS = 65536 /* of an SM */ };
+
+unsigned qmm_registers_of(unsigned warps)
+{
+	return FILE_REGISTERS / 4 / WARP / tcb_div_up(warps, 4);
+}
+
 /* ptxas begins products early where it can: more so where their sums are floats, and weights need not be loaded. */
 static unsigned registers_s8(const struct qmm_gpu *g, unsigned sums)
 {

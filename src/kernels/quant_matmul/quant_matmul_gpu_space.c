@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The search space of the quantised matmuls on GPUs: its axes and its default
- * geometry.  quant_matmul_gpu_plan.c has the rules that leave of their product
+ * geometry.  quant_matmul_gpu_rules.c has the rules that leave of their product
  * what is a kernel, and the policies that leave of these what is worth while.
  */
 #include <string.h>

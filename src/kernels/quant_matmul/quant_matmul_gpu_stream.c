@@ -13,6 +13,7 @@
  * prep=grid: three more warps beside that one prepare activations, which go through the workspace
  * (qmm_write_x_share()); before it asks for the first of a unit's it waits until all of that are there.
  */
+#include "kernels/quant_matmul/quant_matmul_gpu_deal.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_join.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_wgmma.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_x.h"
@@ -98,21 +99,42 @@ static kit_op unit_of_tile(struct qmm_writer *w, kit_op tile)
 struct asking {
 	kit_op rows_at[QMM_ROW_TILES_MAX * 8]; /* the next unit of each 16 rows */
 	unsigned row_units;
+	const struct qmm_deal *deal; /* dealt: the block's units, and of all the next that is asked for */
+	kit_op next;
 	struct ring w, x;
 	kit_op x_at, x_pitch;
 	kit_op x_ring, mask; /* where this block's part of a tile goes, and to which of the cluster's blocks */
 };
 
+/* Where unit UNIT of the rows of 16 rows number I of tile AT is. */
+static kit_op unit_at(struct qmm_writer *w, const struct qmm_tile_at *at, unsigned i, kit_op unit)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned of_group = w->g->rows / QMM_UNIT_ROWS;
+	const kit_op group = u_add(b, at->group, I(i / of_group));
+	return tcb_kit_element(b, qmm_write_rows_at(w, group, I(i % of_group)), unit, w->g->unit.bytes);
+}
+
 static void ask_weights(struct qmm_writer *w, struct kernel *k, struct asking *a)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const unsigned bytes = w->g->unit.bytes;
-	kit_op to = u_add(b, k->w_ring, a->w.at);
+	struct qmm_tile_at tile;
+	struct kit_split next = { { 0 }, { 0 } };
+	kit_op to;
+	if (a->deal) {
+		next = u_split(b, a->next, I(w->g->row_units));
+		qmm_write_tile_at(w, next.whole, &tile);
+		u_add_to(b, a->next, a->next, I(1));
+	}
+	to = u_add(b, k->w_ring, a->w.at);
 	tcb_kit_expect(b, tcb_ptx_at(a->w.barrier, 0), I(a->row_units * bytes));
 	for (unsigned i = 0; i < a->row_units; i++) {
-		tcb_kit_copy_bulk(b, tcb_ptx_at(tcb_ptx_assume_aligned(b, u_add(b, to, I(i * bytes)), 16), 0),
-				  a->rows_at[i], I(bytes), tcb_ptx_at(a->w.barrier, 0), NULL);
-		l_add_to(b, a->rows_at[i], a->rows_at[i], I(bytes));
+		const kit_op from = a->deal ? unit_at(w, &tile, i, next.rest) : a->rows_at[i];
+		tcb_kit_copy_bulk(b, tcb_ptx_at(tcb_ptx_assume_aligned(b, u_add(b, to, I(i * bytes)), 16), 0), from,
+				  I(bytes), tcb_ptx_at(a->w.barrier, 0), NULL);
+		if (!a->deal)
+			l_add_to(b, a->rows_at[i], a->rows_at[i], I(bytes));
 	}
 	ring_next(w, &a->w);
 }
@@ -126,11 +148,67 @@ static void ask_x(struct qmm_writer *w, const struct asking *a)
 			  tcb_ptx_at(a->x.barrier, 0), w->g->cast > 1 ? &a->mask : NULL);
 }
 
+/* The activations of the unit that tile TILE_OF_X of the block begins. */
+static void find_x(struct qmm_writer *w, struct asking *a, kit_op tile_of_x, kit_op pitch)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op unit = u_add(b, a->deal->begin, unit_of_tile(w, tile_of_x));
+	const struct kit_split at = u_split(b, unit, I(w->g->row_units));
+	struct qmm_tile_at tile;
+	if (w->g->by_grid) { /* once round, and all are there */
+		tcb_ptx_if_begin(b, u_lt(b, tile_of_x, I(w->g->row_units * w->g->unit_tiles)));
+		qmm_write_x_ready(w, at.rest);
+		tcb_ptx_if_end(b);
+	}
+	qmm_write_tile_at(w, at.whole, &tile);
+	const kit_op of_tile = tcb_kit_element(b, w->x, u_shr(b, tile.first_token, I(3)), QMM_TILE_BYTES);
+	l_mad_wide_to(b, a->x_at, u_mul(b, at.rest, I(w->g->unit_tiles)), pitch, of_tile);
+}
+
+/* A block of equal shares: as write_asking() does for one tile, for one after the other. */
+static void write_asking_dealt(struct qmm_writer *w, struct kernel *k, const struct qmm_deal *deal)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmm_gpu *g = w->g;
+	struct asking asking = { .deal = deal }, *a = &asking;
+	const kit_op units = u_sub(b, deal->end, deal->begin);
+	const kit_op pitch = u_mul(b, u_shr(b, w->padded, I(3)), I(QMM_TILE_BYTES));
+	a->row_units = g->side * g->rows / QMM_UNIT_ROWS;
+	a->next = u_set(b, deal->begin);
+	a->x_at = lb_set(b, w->x);
+	a->x_ring = k->x_ring;
+	ring_open(w, &a->w, g->stages, a->row_units * g->unit.bytes, k->w_full);
+	ring_open(w, &a->x, g->xstages, g->x_tile_bytes, k->x_full);
+	(void)tcb_ptx_for_begin(b, I(0), u_min(b, units, I(g->stages)), I(1), 1);
+	ask_weights(w, k, a);
+	tcb_ptx_for_end(b);
+	tcb_kit_depend(&w->kit);
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), u_mul(b, units, I(g->unit_tiles)), I(1), 1);
+	tcb_ptx_if_begin(b, u_ge(b, loop, I(g->xstages)));
+	tcb_kit_wait(b, tcb_ptx_at(u_add(b, a->x.barrier, I(8 * g->xstages)), 0), u_xor(b, a->x.parity, I(1)));
+	const kit_op done = u_sub(b, loop, I(g->xstages));
+	const kit_op is_last = u_eq(b, within_unit(w, done), I(g->unit_tiles - 1));
+	tcb_ptx_if_begin(b, u_lt_and(b, a->next, deal->end, is_last));
+	ask_weights(w, k, a);
+	tcb_ptx_if_end(b);
+	tcb_ptx_if_end(b);
+	tcb_ptx_if_begin(b, u_eq(b, within_unit(w, loop), I(0)));
+	find_x(w, a, loop, pitch);
+	tcb_ptx_if_end(b);
+	tcb_kit_expect(b, tcb_ptx_at(a->x.barrier, 0), I(g->x_tile_bytes));
+	ask_x(w, a);
+	l_add_to(b, a->x_at, a->x_at, l_from_u(b, pitch));
+	ring_next(w, &a->x);
+	tcb_ptx_for_end(b);
+	if (g->by_grid)
+		qmm_write_x_done(w);
+}
+
 static void write_asking(struct qmm_writer *w, struct kernel *k)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	struct asking asking, *a = &asking;
+	struct asking asking = { 0 }, *a = &asking;
 	const unsigned tiles = g->slice * g->unit_tiles, first = g->stages < g->slice ? g->stages : g->slice;
 	kit_op done, x_pitch, groups, empty;
 	a->row_units = g->side * g->rows / QMM_UNIT_ROWS;
@@ -205,42 +283,80 @@ static void free_slot(struct qmm_writer *w, kit_op barrier, kit_op predicate)
 	tcb_ptx_unguard(b);
 }
 
-static void write_computing(struct qmm_writer *w, struct kernel *k)
+struct computing {
+	struct ring w, x;
+	kit_op unit, previous,
+		frees; /* this warp's part of the first slot; the slot before; who says that it is free */
+};
+
+static void computing_open(struct qmm_writer *w, struct kernel *k, struct computing *c)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	struct ring w_ring, x_ring;
 	const unsigned of_side = g->rows / QMM_UNIT_ROWS * g->unit.bytes;
-	kit_op unit, previous, frees, first;
-	frees = u_lt(b, w->kit.lane, I(g->cast));
-	unit = u_mad(b, w->side, I(of_side), k->w_ring);
-	unit = u_mad(b, u_and(b, w->kit.warp, I(3)), I(g->unit.bytes), unit);
-	ring_open(w, &w_ring, g->stages, g->side * of_side, k->w_full);
-	ring_open(w, &x_ring, g->xstages, g->x_tile_bytes, k->x_full);
-	previous = u_set(b, k->x_empty);
-	qmm_write_zero(w, &k->sums);
-	qmm_write_chunks_open(w, &k->chunks);
-	const kit_op loop = tcb_ptx_for_begin(b, I(0), I(g->slice), I(1), 1);
-	first = u_eq(b, loop, I(0));
-	tcb_kit_wait(b, tcb_ptx_at(w_ring.barrier, 0), w_ring.parity);
+	c->frees = u_lt(b, w->kit.lane, I(g->cast));
+	c->unit = u_mad(b, w->side, I(of_side), k->w_ring);
+	c->unit = u_mad(b, u_and(b, w->kit.warp, I(3)), I(g->unit.bytes), c->unit);
+	ring_open(w, &c->w, g->stages, g->side * of_side, k->w_full);
+	ring_open(w, &c->x, g->xstages, g->x_tile_bytes, k->x_full);
+	c->previous = u_set(b, k->x_empty);
+}
+
+/* The sums of COUNT units; the last slot of activations is not said to be free. */
+static void write_units(struct qmm_writer *w, struct kernel *k, struct computing *c, kit_op count)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmm_gpu *g = w->g;
+	const kit_op loop = tcb_ptx_for_begin(b, I(0), count, I(1), 1);
+	const kit_op first = u_eq(b, loop, I(0));
+	tcb_kit_wait(b, tcb_ptx_at(c->w.barrier, 0), c->w.parity);
 	struct qmm_lane_at lane;
-	qmm_write_lane_at(w, tcb_ptx_assume_aligned(b, u_add(b, unit, w_ring.at), 16), &lane);
+	qmm_write_lane_at(w, tcb_ptx_assume_aligned(b, u_add(b, c->unit, c->w.at), 16), &lane);
 	for (unsigned chunk = 0; chunk < QMM_CHUNKS; chunk++) {
 		qmm_write_expand(w, &k->chunks, &lane, 0, 4 * g->unit.bytes, chunk);
 		for (unsigned term = 0; term < g->unit.x_terms; term++) {
 			const int is_first = chunk == 0 && term == 0;
-			tcb_kit_wait(b, tcb_ptx_at(x_ring.barrier, 0), x_ring.parity);
-			qmm_write_products(w, &k->chunks, chunk, u_add(b, k->x_ring, x_ring.at), &k->sums);
+			tcb_kit_wait(b, tcb_ptx_at(c->x.barrier, 0), c->x.parity);
+			qmm_write_products(w, &k->chunks, chunk, u_add(b, k->x_ring, c->x.at), &k->sums);
 			/* The products before these are done: their activations may go. */
-			free_slot(w, previous,
-				  is_first ? u_lt_and(b, w->kit.lane, I(g->cast), tcb_ptx_not(first)) : frees);
-			u_add_to(b, previous, x_ring.barrier, I(8 * g->xstages));
-			ring_next(w, &x_ring);
+			free_slot(w, c->previous,
+				  is_first ? u_lt_and(b, w->kit.lane, I(g->cast), tcb_ptx_not(first)) : c->frees);
+			u_add_to(b, c->previous, c->x.barrier, I(8 * g->xstages));
+			ring_next(w, &c->x);
 		}
 	}
-	ring_next(w, &w_ring);
+	ring_next(w, &c->w);
 	tcb_ptx_for_end(b);
 	wgmma_wait(b, I(0));
+}
+
+static void write_computing(struct qmm_writer *w, struct kernel *k)
+{
+	struct computing c;
+	computing_open(w, k, &c);
+	qmm_write_zero(w, &k->sums);
+	qmm_write_chunks_open(w, &k->chunks);
+	write_units(w, k, &c, I(w->g->slice));
+}
+
+/* Each tile that the block has units of. */
+static void write_computing_dealt(struct qmm_writer *w, struct kernel *k, const struct qmm_deal *deal)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op units = I(w->g->row_units);
+	struct computing c;
+	computing_open(w, k, &c);
+	qmm_write_chunks_open(w, &k->chunks);
+	tcb_kit_depend(&w->kit);
+	const kit_op last = u_div(b, u_sub(b, deal->end, I(1)), units);
+	const kit_op tile = tcb_ptx_for_begin(b, u_div(b, deal->begin, units), u_add(b, last, I(1)), I(1), 1);
+	const kit_op first = u_mul(b, tile, units), end = u_min(b, u_add(b, first, units), deal->end);
+	const kit_op count = u_sub(b, end, u_max(b, first, deal->begin));
+	qmm_write_zero(w, &k->sums);
+	write_units(w, k, &c, count);
+	free_slot(w, c.previous, c.frees);
+	qmm_write_dealt_results(w, deal, tile, u_eq(b, count, units), &k->sums);
+	tcb_ptx_for_end(b);
 }
 
 void qmm_write_stream(struct qmm_writer *w)
@@ -248,7 +364,10 @@ void qmm_write_stream(struct qmm_writer *w)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	struct kernel kernel = { 0 }, *k = &kernel;
+	struct qmm_deal deal;
 	open_memory(w, k);
+	if (g->is_dealt)
+		qmm_write_deal_open(w, &deal);
 	qmm_write_join_open(w);
 	tcb_ptx_if_begin(b, (g->askers > 1 ? u_ge : u_eq)(b, w->kit.warp, I(g->warps)));
 	if (g->is_traded)
@@ -267,12 +386,20 @@ void qmm_write_stream(struct qmm_writer *w)
 	} else {
 		tcb_ptx_if_begin(b, u_eq(b, w->kit.lane, I(0)));
 	}
-	write_asking(w, k);
+	if (g->is_dealt)
+		write_asking_dealt(w, k, &deal);
+	else
+		write_asking(w, k);
 	tcb_ptx_if_end(b);
 	qmm_write_join_meet(w);
 	tcb_ptx_if_else(b);
 	if (g->is_traded)
 		registers_more(b, I(QMM_TRADE_TAKEN));
+	if (g->is_dealt) {
+		write_computing_dealt(w, k, &deal);
+		tcb_ptx_if_end(b);
+		return;
+	}
 	write_computing(w, k);
 	qmm_write_join_meet(w);
 	if (g->has_parts && g->join != TCB_JOIN_CLUSTER) /* the parts lie where the rings were */

@@ -16,9 +16,11 @@ struct qmm_writer {
 	const struct qmm_gpu *g;
 	kit_op weights, x, y; /* global; x: the activations, or their image */
 	kit_op added;         /* has_added: what is added to y */
+	kit_op bias;          /* has_bias: that of row 0 */
 	kit_op rows, tokens;  /* N and M */
 	kit_op padded;        /* own launch: tokens of the image */
 	kit_op slices, counters;
+	kit_op least, longer;         /* groups, or dealt units, of a block; the first LONGER blocks have one more */
 	kit_op floats, image, claims; /* prep=grid: the activations, their whole image, who prepares what */
 	kit_op x_barrier, join_barrier;
 	kit_op ks, side;    /* side: which of the groups side by side */

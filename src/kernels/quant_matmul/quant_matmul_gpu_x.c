@@ -13,6 +13,7 @@
  */
 #include "kernels/quant_matmul/quant_matmul_gpu_x.h"
 #include "base/sizes.h"
+#include "kernels/gpu/quant_gpu.h"
 #include "kernels/quant.h"
 #include "kernels/quant_matmul/quant_matmul_gpu_weights.h"
 
@@ -32,10 +33,11 @@ struct lane_source {
 static void source_of(struct qmm_writer *w, kit_op token, kit_op unit, struct lane_source *out)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const kit_op row = l_mad_wide(b, token, I((int64_t)w->g->k * 4), w->x);
+	const unsigned each = w->g->x_bytes;
+	const kit_op row = l_mad_wide(b, token, I((int64_t)w->g->x_stride * each), w->x);
 	out->token = token;
 	out->first = u_mad(b, unit, I(QMM_UNIT_VALUES), u_shl(b, w->kit.lane, I(w->g->group ? 3 : 2)));
-	out->at = tcb_kit_element(b, row, out->first, 4);
+	out->at = tcb_kit_element(b, row, out->first, each);
 }
 
 /* Those of a token and a unit further on, if HAS (none: always) and there is such a token; else zeros.  To the
@@ -45,7 +47,8 @@ static void load_values(struct qmm_writer *w, const struct lane_source *from, un
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op token = tokens_on ? u_add(b, from->token, I(tokens_on)) : from->token;
-	const int64_t at = ((int64_t)tokens_on * w->g->k + (int64_t)units_on * QMM_UNIT_VALUES) * 4;
+	const unsigned each = w->g->x_bytes;
+	const int64_t at = ((int64_t)tokens_on * w->g->x_stride + (int64_t)units_on * QMM_UNIT_VALUES) * each;
 	has = has.kind ? u_lt_and(b, token, w->tokens, has) : u_lt(b, token, w->tokens);
 	for (unsigned i = 0; i < 2 * LANE_FLOATS; i++)
 		if (out->value[i].kind)
@@ -53,15 +56,15 @@ static void load_values(struct qmm_writer *w, const struct lane_source *from, un
 		else
 			out->value[i] = f_set(b, F(0));
 	/* Rows of values may have any length, and then begin and end anywhere. */
-	const unsigned together = w->g->k % LANE_FLOATS ? 1 : LANE_FLOATS;
+	const unsigned together = w->g->k % LANE_FLOATS || w->g->x_stride % LANE_FLOATS ? 1 : LANE_FLOATS;
 	for (unsigned i = 0; i < 2 * LANE_FLOATS; i += together) {
 		const unsigned on =
 			i / LANE_FLOATS * (w->g->group ? LANE_FLOATS : QMM_UNIT_VALUES / 2) + i % LANE_FLOATS;
 		kit_op guard = has;
 		if (w->g->k % QMM_UNIT_VALUES) /* signed: this may begin behind the row's end */
 			guard = s_lt_and(b, from->first, I((int64_t)w->g->k - units_on * QMM_UNIT_VALUES - on), has);
-		tcb_kit_load_where(b, guard, TCB_KIT_GLOBAL, "f32", tcb_ptx_at(from->at, at + on * 4), out->value + i,
-				   together);
+		tcb_quant_load_floats(b, &guard, TCB_KIT_GLOBAL, w->g->x_type, tcb_ptx_at(from->at, at + on * each),
+				      out->value + i, together);
 	}
 }
 

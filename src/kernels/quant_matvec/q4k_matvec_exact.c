@@ -188,5 +188,6 @@ void q4k_exact(const struct tcb_plan *plan, void *const operand[], float *y)
 					       row_bytes, x + m * s->k + k, span / Q4K_BLOCK_VALUES,
 					       s->n - n < ROWS_MAX ? s->n - n : ROWS_MAX, k > 0, order,
 					       y + m * s->n + n);
-	tcb_quant_add(&plan->problem, operand, 0, s->m, 0, s->n, y);
+	const struct tcb_quant_more more = tcb_quant_more(&plan->problem, operand);
+	tcb_quant_add_more(&more, 0, s->m, 0, s->n, y);
 }

@@ -132,9 +132,9 @@ enum {
 		.name = #op "_" #kind,                                                                        \
 		.summary = #id SUMMARY_##kind,                                                                \
 		.shape_form = "MxNxK",                                                                        \
-		.words = has_norm_   ? 1u << TCB_WORD_EPS                                                     \
-			 : is_gated_ ? 0                                                                      \
-				     : 1u << TCB_WORD_ADD,                                                    \
+		.words = TCB_QUANT_WORDS | (has_norm_   ? 1u << TCB_WORD_EPS                                  \
+					    : is_gated_ ? 0                                                   \
+							: 1u << TCB_WORD_ADD),                                \
 		.format = &tcb_formats[TCB_FORMAT_##id],                                                      \
 		.member = &(const struct qmv_kind){ has_norm_, is_gated_, own_ },                             \
 		.contracts = contracts_,                                                                      \
@@ -142,6 +142,7 @@ enum {
 		.default_shapes = default_shapes,                                                             \
 		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                    \
 		.side = TCB_SIDES(&qmv_##op##_##kind##_cpu, gpu_, wgsl_),                                     \
+		.has_strides = 1,                                                                             \
 		.check_shape = qmv_check_shape,                                                               \
 		.operands = qmv_operands,                                                                     \
 		.fill = qmv_fill,                                                                             \

@@ -27,6 +27,7 @@
 #include "base/util.h"
 #include "base/view.h"
 #include "kernels/quant.h"
+#include "kernels/quant_matmul/quant_matmul_types.h"
 
 static const struct qmv_own *own_of(const struct tcb_plan *plan)
 {
@@ -53,8 +54,15 @@ static size_t packed_bytes(const struct tcb_problem *problem, enum tcb_layout la
 
 /* The workspace: prepared activations of all tokens; what comes out of their norms; the sums of up. */
 struct space {
-	size_t normed, up, bytes;
+	size_t normed, up, x, y, bytes; /* x, y: as floats, where they are not in memory */
 };
+
+/* Do the sums of products lie in the workspace, and results are made of them? */
+static int has_sums(const struct tcb_problem *problem)
+{
+	return tcb_quant_y_type(problem) != TCB_TYPE_F32 ||
+	       (qmv_kind(problem)->is_gated && tcb_quant_y_stride(problem) != problem->shape.n);
+}
 
 static struct space space_of(const struct tcb_plan *plan)
 {
@@ -63,7 +71,9 @@ static struct space space_of(const struct tcb_plan *plan)
 	const size_t tokens = tcb_round_up(s->m, plan->variant->micro.m); /* of whole register tiles */
 	struct space space = { .normed = tokens * tcb_div_up(s->k, QMV_SUPER) * activation_bytes(plan) };
 	space.up = space.normed + (kind->has_norm ? s->m * s->k * sizeof(float) : 0);
-	space.bytes = space.up + (kind->is_gated ? s->m * s->n * sizeof(float) : 0);
+	space.x = space.up + (kind->is_gated ? s->m * s->n * sizeof(float) : 0);
+	space.y = space.x + (tcb_quant_x_type(&plan->problem) != TCB_TYPE_F32 ? s->m * s->k * sizeof(float) : 0);
+	space.bytes = space.y + (has_sums(&plan->problem) ? s->m * s->n * sizeof(float) : 0);
 	return space;
 }
 
@@ -113,8 +123,9 @@ static enum tcb_status qmv_plan(const struct tcb_problem *problem, const struct 
 	out->threads = knob[TCB_KNOB_THREADS] == TCB_KNOB_UNSET ? 1 : (unsigned)knob[TCB_KNOB_THREADS];
 	out->packed_bytes[TCB_QUANT_WEIGHTS] = packed_bytes(problem, variant->layout);
 	out->workspace_bytes = space_of(out).bytes;
-	/* of exp's argument, or of what is added */
-	out->chain = chain_of(out) + (qmv_kind(problem)->is_gated || problem->shape.words.add);
+	/* of exp's argument, or of what is added; and a bias */
+	out->chain =
+		chain_of(out) + (qmv_kind(problem)->is_gated || problem->shape.words.add) + problem->shape.words.bias;
 	out->ulps = qmv_kind(problem)->is_gated ? QMV_GATE_ULPS : 0;
 	return TCB_OK;
 }
@@ -125,10 +136,12 @@ struct job {
 	qmv_micro_fn *kernel;   /* of one token */
 	qmm_tile_fn *tile;      /* or of several */
 	const uint8_t *weights; /* as stored or packed */
-	const float *x_stored, *norm;
+	const void *x_stored;
+	const float *norm;
 	uint8_t *prepared;
-	float *normed, *y, *up;
-	void *const *operand;
+	float *normed, *widened, *y, *up; /* y: sums */
+	void *results;                    /* NULL: they are where sums are */
+	struct tcb_quant_more more;
 	size_t group_rows, x_bytes; /* of the layout; of one superblock of prepared activations */
 	size_t up_bytes;            /* gated: from a row group, or a row, to that of up */
 	size_t prefetch;
@@ -205,15 +218,38 @@ struct preparers {
 	qmm_quantize_fn *tokens; /* q8 of those of a register tile */
 	qmv_norm_fn *norm;
 	qmv_gate_fn *gate;
+	qmm_widen_fn *widen;
+	qmm_narrow_fn *narrow;
 };
 #define PREPARERS(isa, ID, ...)                                                                             \
 	[TCB_ISA_##ID] = { qmv_prepare_q8_##isa, qmv_prepare_f32_##isa, qmm_quantize_##isa, qmv_norm_##isa, \
-			   qmv_gate_##isa },
+			   qmv_gate_##isa,       qmm_widen_##isa,       qmm_narrow_##isa },
 static const struct preparers preparers[TCB_ISA_COUNT] = { TCB_ISAS_FLOATS(PREPARERS, ) };
 
 static const struct preparers *preparers_of(const struct job *job)
 {
 	return &preparers[tcb_cpu_isa(job->plan->variant->isa)->floats];
+}
+
+/* What becomes of the sums of COLUMNS outputs from COLUMN on of tokens FIRST to END. */
+static void finish(const struct job *job, size_t first, size_t end, size_t column, size_t columns)
+{
+	const struct tcb_problem *problem = &job->plan->problem;
+	const size_t n = job->more.stride, at = first * n + column;
+	if (job->up && job->more.bias) {
+		const struct tcb_quant_more of_up = { job->more.n, n, job->more.bias + job->more.n, NULL };
+		tcb_quant_add_more(&job->more, first, end - first, column, columns, job->y + at);
+		tcb_quant_add_more(&of_up, first, end - first, column, columns, job->up + at);
+	}
+	for (size_t token = 0; job->up && token < end - first; token++)
+		preparers_of(job)->gate(job->y + at + token * n, job->up + at + token * n, columns);
+	if (!job->up)
+		tcb_quant_add_more(&job->more, first, end - first, column, columns, job->y + at);
+	const enum tcb_type type = tcb_quant_y_type(problem);
+	for (size_t token = first; job->results && token < end; token++)
+		preparers_of(job)->narrow(type, job->y + token * n + column, columns,
+					  (char *)job->results + (token * tcb_quant_y_stride(problem) + column) *
+									 tcb_type_bytes(type));
 }
 
 /* One task: all tokens' outputs of one tile of job->shares, register tiles of rows outermost. */
@@ -224,7 +260,10 @@ static void run_tokens(void *ctx, size_t task, unsigned thread)
 	const struct tcb_tile *micro = &job->plan->geometry.tile[TCB_MICRO];
 	const size_t groups = job->w.stride[0], tile_bytes = micro->m * job->x_bytes * tcb_div_up(s->k, QMV_SUPER);
 	struct qmm_call call = {
-		.y_stride = s->n, .superblocks = tcb_div_up(s->k, QMV_SUPER), .values = s->k, .hint = job->hint
+		.y_stride = job->more.stride,
+		.superblocks = tcb_div_up(s->k, QMV_SUPER),
+		.values = s->k,
+		.hint = job->hint,
 	};
 	struct tcb_tile_info share;
 	(void)thread;
@@ -239,15 +278,13 @@ static void run_tokens(void *ctx, size_t task, unsigned thread)
 			for (size_t m = 0; m < s->m; m += micro->m) {
 				call.tokens = tcb_least(micro->m, s->m - m);
 				call.x = job->prepared + m / micro->m * tile_bytes;
-				call.y = y + m * s->n;
+				call.y = y + m * job->more.stride;
 				call.prefetch = m ? 0 : job->prefetch;
 				job->tile(&call);
 			}
 		}
 	}
-	for (size_t at = first; job->up && at < s->m * s->n; at += s->n)
-		preparers_of(job)->gate(job->y + at, job->up + at, share.extent[1]);
-	tcb_quant_add(&job->plan->problem, job->operand, 0, s->m, first, share.extent[1], job->y + first);
+	finish(job, 0, s->m, first, share.extent[1]);
 }
 
 /* One task: a token's outputs of one tile of job->shares, k-blocks outermost, midi tiles in order within them. */
@@ -270,18 +307,21 @@ static void run_share(void *ctx, size_t task, unsigned thread)
 		tcb_partition_tile(&tiles, i, &tile_info);
 		run_midi(job, &tile_info, group, share.start[0], runs_on);
 	}
-	if (job->up) {
-		const size_t at = tcb_view_at(&job->out, share.start);
-		preparers_of(job)->gate(job->y + at, job->up + at, share.extent[1]);
-	}
-	tcb_quant_add(&job->plan->problem, job->operand, share.start[0], 1, share.start[1], share.extent[1],
-		      job->y + tcb_view_at(&job->out, share.start));
+	finish(job, share.start[0], share.start[0] + 1, share.start[1], share.extent[1]);
 }
 
+/* The activations of TOKEN, and where there is a norm what comes out of it. */
 static const float *normed(const struct job *job, size_t token)
 {
-	const size_t k = job->plan->problem.shape.k;
-	const float *x = job->x_stored + token * k;
+	const struct tcb_problem *problem = &job->plan->problem;
+	const enum tcb_type type = tcb_quant_x_type(problem);
+	const size_t k = problem->shape.k;
+	const char *stored = (const char *)job->x_stored + token * tcb_quant_x_stride(problem) * tcb_type_bytes(type);
+	const float *x = (const float *)(const void *)stored;
+	if (type != TCB_TYPE_F32) {
+		preparers_of(job)->widen(type, stored, k, job->widened + token * k);
+		x = job->widened + token * k;
+	}
 	if (!job->norm)
 		return x;
 	preparers_of(job)->norm(x, job->norm, qmv_eps(&job->plan->problem), k, job->normed + token * k);
@@ -295,12 +335,13 @@ static void prepare_tokens(void *ctx, size_t tile, unsigned thread)
 	const struct tcb_shape *s = &job->plan->problem.shape;
 	const size_t most = job->plan->geometry.tile[TCB_MICRO].m, first = tile * most;
 	const size_t tokens = tcb_least(most, s->m - first);
-	const float *x = job->x_stored + first * s->k;
+	const size_t apart = job->norm || job->widened ? s->k : tcb_quant_x_stride(&job->plan->problem);
+	const float *x = NULL;
 	uint8_t *out = job->prepared + first * tcb_div_up(s->k, QMV_SUPER) * job->x_bytes;
 	(void)thread;
 	for (size_t token = tokens; token-- > 0;)
 		x = normed(job, first + token);
-	preparers_of(job)->tokens(job->plan->problem.op->format->id, x, s->k, tokens, most, s->k,
+	preparers_of(job)->tokens(job->plan->problem.op->format->id, x, apart, tokens, most, s->k,
 				  (struct qmm_x8 *)(void *)out);
 }
 
@@ -380,7 +421,7 @@ static void qmv_run(const struct tcb_plan *plan, void *const operand[], void *wo
 		.prepared = workspace,
 		.normed = (float *)((char *)workspace + space.normed),
 		.y = operand[TCB_QUANT_Y],
-		.operand = operand,
+		.more = tcb_quant_more(&plan->problem, operand),
 		.up = kind->is_gated ? (float *)((char *)workspace + space.up) : NULL,
 		.group_rows = qmv_layout_rows(plan->variant->layout),
 		.x_bytes = activation_bytes(plan),
@@ -394,7 +435,14 @@ static void qmv_run(const struct tcb_plan *plan, void *const operand[], void *wo
 				   (size_t[]){ bytes * sides(&job), qmv_block_bytes(&plan->problem, layout) }, 0,
 				   NULL));
 	must(tcb_view_init(&job.x, 2, (size_t[]){ s->m, tcb_div_up(s->k, QMV_SUPER) }, NULL));
-	must(tcb_view_init(&job.out, 2, (size_t[]){ s->m, s->n }, NULL));
+	if (tcb_quant_x_type(&plan->problem) != TCB_TYPE_F32)
+		job.widened = (float *)((char *)workspace + space.x);
+	if (has_sums(&plan->problem)) {
+		job.results = operand[TCB_QUANT_Y];
+		job.y = (float *)((char *)workspace + space.y);
+		job.more.stride = s->n;
+	}
+	must(tcb_view_init_strided(&job.out, 2, (size_t[]){ s->m, s->n }, (size_t[]){ job.more.stride, 1 }, 0, NULL));
 	const size_t rows = sched == TCB_SCHED_DYNAMIC ? g->tile[TCB_MIDI].n : part_rows(plan, bytes / job.group_rows);
 	must(tcb_partition_init(&job.shares, &job.out, (size_t[]){ tokens ? s->m : 1, rows }, NULL));
 	tcb_pool_run(pool, plan->threads, TCB_SCHED_STATIC, tcb_div_up(s->m, g->tile[TCB_MICRO].m),

@@ -64,7 +64,7 @@ static void write_slice(struct qmv_writer *w)
 	slice = u_block_y(b);
 	for (unsigned i = 0; i < g->stream_count; i++)
 		w->weights[i] = tcb_kit_element(b, w->weights[i], slice, g->slice * g->stream[i].stride);
-	w->x = tcb_kit_element(b, w->x, slice, slice_values * 4);
+	w->x = tcb_kit_element(b, w->x, slice, slice_values * g->x_bytes);
 	if (g->has_norm)
 		w->norm = tcb_kit_element(b, w->norm, slice, slice_values * 4);
 	if (g->k % QMV_VALUES) {
@@ -85,6 +85,8 @@ static void write_parameters(struct qmv_writer *w)
 	w->y = tcb_kit_operand(&w->kit, "y", 4, TCB_QUANT_Y);
 	if (g->has_added)
 		w->added = tcb_kit_operand(&w->kit, "added", 4, TCB_QUANT_ADDED);
+	if (g->has_bias)
+		w->bias = tcb_kit_operand(&w->kit, "bias", 4, tcb_quant_bias_at(&w->kit.out->problem));
 	if (g->splitk > 1) {
 		w->slices = tcb_kit_workspace(&w->kit, "slices", 4, g->slices_at);
 		w->counters = tcb_kit_workspace(&w->kit, "counters", 4, g->counters_at);
@@ -103,8 +105,8 @@ static void write_parameters(struct qmv_writer *w)
 	}
 	block = u_block_x(b);
 	if (g->at_once == 1)
-		w->x = tcb_kit_element(b, w->x, token, g->own_launch ? g->image.bytes : g->k * 4);
-	w->y = tcb_kit_element(b, w->y, u_mul(b, token, w->rows), 4);
+		w->x = tcb_kit_element(b, w->x, token, g->own_launch ? g->image.bytes : g->x_stride * g->x_bytes);
+	w->y = tcb_kit_element(b, w->y, qmv_write_y_row(w, token), g->y_bytes);
 	if (g->has_added)
 		w->added = tcb_kit_element(b, w->added, u_mul(b, token, w->rows), 4);
 	if (g->splitk > 1) {
@@ -497,7 +499,7 @@ static void write_prepare(struct qmv_writer *w)
 	w->image = tcb_kit_workspace(&w->kit, "image", 16, 0);
 	tcb_kit_dependents(&w->kit, 1);
 	token = u_block_z(b);
-	w->x = tcb_kit_element(b, w->x, token, g->k * 4);
+	w->x = tcb_kit_element(b, w->x, token, g->x_stride * g->x_bytes);
 	w->x_values = I(g->k);
 	w->image = tcb_kit_element(b, w->image, token, g->image.bytes);
 	w->image_memory = TCB_KIT_GLOBAL;
@@ -523,8 +525,8 @@ static enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct 
 	out->packed_bytes[TCB_QUANT_WEIGHTS] = g.layout == TCB_LAYOUT_NATIVE ? 0 : qmv_packed_bytes(problem, g.layout);
 	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
-	out->chain = qmv_gpu_chain(&g) + qmv_gpu_norm_chain(&g) +
-		     (g.is_gated || g.has_added); /* of exp's argument, of what is added */
+	out->chain = qmv_gpu_chain(&g) + qmv_gpu_norm_chain(&g) + (g.is_gated || g.has_added) +
+		     g.has_bias; /* of exp's argument, of what is added */
 	out->ulps = qmv_gpu_gate_ulps(&g);
 	return tcb_kit_close(&w.kit, err);
 }

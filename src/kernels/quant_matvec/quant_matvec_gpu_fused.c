@@ -125,13 +125,33 @@ double qmv_gpu_norm_chain(const struct qmv_gpu *g)
 
 /* --- gate --- */
 
-kit_op qmv_write_result(struct qmv_writer *w, kit_op gate, kit_op up)
+kit_op qmv_write_sum_with(struct qmv_writer *w, const kit_op *has, kit_op at, kit_op sum)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const enum tcb_kit_memory memory = tcb_kit_input(w->g->pdl);
+	kit_op more;
+	if (has) {
+		more = f_set(b, F(0));
+		tcb_kit_load_where(b, *has, memory, "f32", at, &more, 1);
+	} else {
+		more = tcb_kit_get(b, memory, "f32", at);
+	}
+	return f_add(b, sum, more);
+}
+
+kit_op qmv_write_result(struct qmv_writer *w, const kit_op *has, kit_op row, kit_op gate, kit_op up)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	if (w->g->has_norm) {
 		gate = f_mul(b, gate, w->factor);
 		if (w->g->is_gated)
 			up = f_mul(b, up, w->factor);
+	}
+	if (w->g->has_bias) {
+		const kit_op at = tcb_kit_element(b, w->bias, row, 4);
+		gate = qmv_write_sum_with(w, has, at, gate);
+		if (w->g->is_gated)
+			up = qmv_write_sum_with(w, has, tcb_kit_element(b, at, w->rows, 4), up);
 	}
 	return w->g->is_gated ? tcb_quant_write_gate(b, &TCB_QUANT_SILU, gate, up) : gate;
 }

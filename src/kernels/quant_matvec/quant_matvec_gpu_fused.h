@@ -19,8 +19,10 @@ void qmv_write_factor(struct qmv_writer *w);
 /* W->factor of the block's token TOKEN, one of several. */
 void qmv_write_factor_of(struct qmv_writer *w, kit_op token);
 
-/* What becomes of the sum of a row, or of GATE's and UP's: the result. */
-kit_op qmv_write_result(struct qmv_writer *w, kit_op gate, kit_op up);
+/* What becomes of the sum of row ROW of N, or of GATE's and UP's, where HAS (NULL: everywhere) there is one. */
+kit_op qmv_write_result(struct qmv_writer *w, const kit_op *has, kit_op row, kit_op gate, kit_op up);
+/* SUM, and where HAS (NULL: everywhere) the float AT of an input. */
+kit_op qmv_write_sum_with(struct qmv_writer *w, const kit_op *has, kit_op at, kit_op sum);
 
 /* What all that rounds: of a norm in the chain, of a gate in ulps of the result. */
 double qmv_gpu_norm_chain(const struct qmv_gpu *g);

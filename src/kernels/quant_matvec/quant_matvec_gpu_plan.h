@@ -48,10 +48,10 @@ struct qmv_stream {
 struct qmv_gpu {
 	const struct qmv_format *format;
 	unsigned capability;
-	int is_q8, is_half;                /* else f32 */
-	int has_norm, is_gated, has_added; /* has_added: the word add */
-	int has_scale;                     /* activations of a superblock, or a group, share one */
-	unsigned group;                    /* q8: activations that share a scale, 32 or 256; else 256 */
+	int is_q8, is_half;                          /* else f32 */
+	int has_norm, is_gated, has_added, has_bias; /* the last two: the words add and bias */
+	int has_scale;                               /* activations of a superblock, or a group, share one */
+	unsigned group;                              /* q8: activations that share a scale, 32 or 256; else 256 */
 	enum tcb_layout layout;
 	enum tcb_copy copy;
 	int is_mma, x_in_regs, own_launch, pdl;
@@ -59,6 +59,10 @@ struct qmv_gpu {
 	/* Rows of y of a group; sums that a lane adds up.  Gated: rows are those of gate, then as many of up. */
 	unsigned group_rows, sums;
 	unsigned n, k, tokens;
+	/* In memory: types, their bytes, elements from one row to the next, of the activations that the op reads and of
+	 * results. */
+	enum tcb_type x_type, y_type;
+	unsigned x_bytes, y_bytes, x_stride, y_stride;
 	unsigned at_once, token_tiles;     /* tokens that weights are read for together; blocks that have them all */
 	unsigned row_blocks, slice, share; /* superblocks of a row, of a block's part of it, of a warp's part of that */
 	unsigned log_run, halves;          /* of the layout; values of a byte of codes */

@@ -5,6 +5,7 @@
  * and blocks that share the row, and go through norm and gate to y.
  */
 #include "kernels/gpu/barrier.h"
+#include "kernels/gpu/quant_gpu.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_fused.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_math.h"
 #include "kernels/quant_matvec/quant_matvec_gpu_mma.h"
@@ -43,6 +44,12 @@ static struct held held_rows(struct qmv_writer *w)
 	return held;
 }
 
+kit_op qmv_write_y_row(struct qmv_writer *w, kit_op token)
+{
+	const struct qmv_gpu *g = w->g;
+	return u_mul(&w->kit.b, token, g->y_stride == g->n ? w->rows : I(g->y_stride));
+}
+
 /* Of several tokens: ROW from the first of the tile's, TOKEN's row, and whether there is such a token. */
 static kit_op row_of_token(struct qmv_writer *w, kit_op token, kit_op row, kit_op *has)
 {
@@ -56,35 +63,37 @@ static kit_op row_of_token(struct qmv_writer *w, kit_op token, kit_op row, kit_o
 /* RESULT, and where HAS (NULL: everywhere) what is to be added to element ROW of y. */
 static kit_op with_added(struct qmv_writer *w, const kit_op *has, kit_op row, kit_op result)
 {
-	struct tcb_ptx_build *b = &w->kit.b;
-	const enum tcb_kit_memory memory = tcb_kit_input(w->g->pdl);
-	kit_op added;
 	if (!w->g->has_added)
 		return result;
-	const kit_op at = tcb_kit_element(b, w->added, row, 4);
-	if (has) {
-		added = f_set(b, F(0));
-		tcb_kit_load_where(b, *has, memory, "f32", at, &added, 1);
-	} else {
-		added = tcb_kit_get(b, memory, "f32", at);
-	}
-	return f_add(b, result, added);
+	return qmv_write_sum_with(w, has, tcb_kit_element(&w->kit.b, w->added, row, 4), result);
+}
+
+/* Where y has element ROW, or where its rows are further apart ELEMENT of row TOKEN of the block's. */
+static kit_op result_at(struct qmv_writer *w, kit_op row, kit_op token, kit_op element)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmv_gpu *g = w->g;
+	if (g->at_once > 1 && g->y_stride != g->n)
+		row = u_mad(b, token, I(g->y_stride), element);
+	return tcb_kit_element(b, w->y, row, g->y_bytes);
 }
 
 /* TOTAL, or of a gated pair what becomes of it and of that of up, to row ROW of y by the lanes of IS_WRITER. */
 static void write_row(struct qmv_writer *w, kit_op total, const struct held *held, kit_op row, kit_op is_writer)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op of_bias = row;
 	if (w->g->at_once > 1) {
 		kit_op has;
 		row = row_of_token(w, held->token, row, &has);
 		is_writer = p_and(b, is_writer, has);
 	}
 	const kit_op up = w->g->is_gated ? tcb_kit_butterfly(b, total, held->distance) : total;
-	const kit_op result = qmv_write_result(w, total, up), at = tcb_kit_element(b, w->y, row, 4);
+	const kit_op result = qmv_write_result(w, &is_writer, of_bias, total, up);
+	const kit_op at = result_at(w, row, held->token, of_bias);
 	if (w->g->is_gated)
 		is_writer = u_eq_and(b, held->which, I(0), is_writer);
-	tcb_kit_put_where(b, is_writer, TCB_KIT_GLOBAL, "f32", at, with_added(w, &is_writer, row, result));
+	tcb_quant_put_float(b, &is_writer, w->g->y_type, at, with_added(w, &is_writer, row, result));
 }
 
 void qmv_write_results(struct qmv_writer *w, kit_op group, const kit_op *sums, const kit_op *mins)
@@ -151,9 +160,9 @@ static void write_slices_sum(struct qmv_writer *w, kit_op first_row, kit_op coun
 		l_mad_wide_to(b, at[i], w->weight_rows, I(4), at[i]);
 	}
 	tcb_ptx_for_end(b);
-	sum[0] = qmv_write_result(w, sum[0], sum[sides - 1]);
+	sum[0] = qmv_write_result(w, NULL, row, sum[0], sum[sides - 1]);
 	sum[0] = with_added(w, NULL, row, sum[0]);
-	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_kit_element(b, w->y, row, 4), sum[0]);
+	tcb_quant_put_float(b, NULL, g->y_type, result_at(w, row, I(0), row), sum[0]);
 	tcb_ptx_for_end(b);
 	tcb_ptx_if_end(b);
 }
@@ -174,9 +183,10 @@ static void write_shared_tokens(struct qmv_writer *w, kit_op first_row, kit_op c
 	} else {
 		sum = up = write_parts_sum(w, loop);
 	}
-	const kit_op row = row_of_token(w, of_token.rest, u_add(b, first_row, of_token.whole), &has);
-	sum = with_added(w, &has, row, qmv_write_result(w, sum, up));
-	tcb_kit_put_where(b, has, TCB_KIT_GLOBAL, "f32", tcb_kit_element(b, w->y, row, 4), sum);
+	const kit_op of_bias = u_add(b, first_row, of_token.whole);
+	const kit_op row = row_of_token(w, of_token.rest, of_bias, &has);
+	sum = with_added(w, &has, row, qmv_write_result(w, &has, of_bias, sum, up));
+	tcb_quant_put_float(b, &has, g->y_type, result_at(w, row, of_token.rest, of_bias), sum);
 	tcb_ptx_for_end(b);
 }
 
@@ -187,7 +197,7 @@ void qmv_write_shared_rows(struct qmv_writer *w)
 	const kit_op first_row = u_mul(b, w->first, I(g->group_rows));
 	const kit_op end_row = u_min(b, u_mul(b, w->end, I(g->group_rows)), w->rows);
 	const kit_op count = u_sub(b, end_row, first_row);
-	kit_op sum, up, row, at;
+	kit_op sum, up, row;
 	tcb_kit_block_barrier(b);
 	if (g->at_once > 1) {
 		write_shared_tokens(w, first_row, count);
@@ -204,15 +214,15 @@ void qmv_write_shared_rows(struct qmv_writer *w)
 	row = u_add(b, first_row, loop);
 	if (g->splitk > 1) {
 		const kit_op slice = u_block_y(b);
-		at = tcb_kit_element(b, w->slices, u_mad(b, slice, w->weight_rows, row), 4);
+		const kit_op at = tcb_kit_element(b, w->slices, u_mad(b, slice, w->weight_rows, row), 4);
+		tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", at, sum);
+		if (g->is_gated)
+			tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_kit_element(b, at, w->rows, 4), up);
 	} else {
-		sum = qmv_write_result(w, sum, up);
-		at = tcb_kit_element(b, w->y, row, 4);
-		sum = with_added(w, NULL, row, sum);
+		sum = qmv_write_result(w, NULL, row, sum, up);
+		const kit_op at = result_at(w, row, I(0), row);
+		tcb_quant_put_float(b, NULL, g->y_type, at, with_added(w, NULL, row, sum));
 	}
-	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", at, sum);
-	if (g->is_gated && g->splitk > 1)
-		tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_kit_element(b, at, w->rows, 4), up);
 	tcb_ptx_for_end(b);
 	if (g->splitk > 1)
 		write_slices_sum(w, first_row, count);

@@ -148,6 +148,13 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->has_norm = qmv_kind(problem)->has_norm;
 	g->is_gated = qmv_kind(problem)->is_gated;
 	g->has_added = problem->shape.words.add != 0;
+	g->has_bias = problem->shape.words.bias != 0;
+	g->x_type = tcb_quant_x_type(problem);
+	g->y_type = tcb_quant_y_type(problem);
+	g->x_bytes = (unsigned)tcb_type_bytes(g->x_type);
+	g->y_bytes = (unsigned)tcb_type_bytes(g->y_type);
+	g->x_stride = (unsigned)tcb_quant_x_stride(problem);
+	g->y_stride = (unsigned)tcb_quant_y_stride(problem);
 	g->group = KNOB(GROUP);
 	g->layout = (enum tcb_layout)KNOB(LAYOUT);
 	g->copy = (enum tcb_copy)KNOB(COPY);

@@ -17,6 +17,7 @@ struct qmv_writer {
 	kit_op weights[QMV_PARTS], x,
 		y;         /* global addresses: a stream's weights of row 0; activations, results of the token */
 	kit_op added;      /* has_added: what is added to results of the token */
+	kit_op bias;       /* has_bias: that of row 0 */
 	kit_op x_values;   /* how many activations the slice has, or a constant */
 	kit_op norm;       /* has_norm: its weights, of the slice */
 	kit_op row_x;      /* has_norm, splitk > 1: the whole token */
@@ -65,6 +66,8 @@ struct qmv_lane_w {
 /* quant_matvec_gpu_results.c */
 /* SUMS less MINS of group GROUP's rows, over the warp; to y, or beside those of the other warps of the row. */
 void qmv_write_results(struct qmv_writer *w, kit_op group, const kit_op *sums, const kit_op *mins);
+/* Elements of y before row TOKEN of it. */
+kit_op qmv_write_y_row(struct qmv_writer *w, kit_op token);
 /* Where several warps or blocks share a row: their parts are added. */
 void qmv_write_shared_rows(struct qmv_writer *w);
 

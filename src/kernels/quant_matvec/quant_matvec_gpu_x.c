@@ -37,29 +37,33 @@ static kit_op image_at(struct qmv_writer *w, kit_op block, unsigned stride, kit_
 	return (is_wide ? l_mad_wide : u_mad)(b, block, I(stride), base);
 }
 
-/* Eight of COUNT values behind BASE, those of superblock BLOCK; zeros past the end, if IS_CHECKED. */
-static void load_floats(struct qmv_writer *w, enum tcb_kit_memory memory, kit_op base, kit_op count, kit_op block,
-			int is_checked, kit_op value[LANE_VALUES])
+/* Eight of COUNT values of TYPE behind BASE, those of superblock BLOCK; zeros past the end, if IS_CHECKED.  Rows of
+ * them are STRIDE values apart. */
+static void load_floats(struct qmv_writer *w, enum tcb_kit_memory memory, enum tcb_type type, unsigned stride,
+			kit_op base, kit_op count, kit_op block, int is_checked, kit_op value[LANE_VALUES])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned each = (unsigned)tcb_type_bytes(type), together = 16 / each;
+	const int is_anywhere = w->g->k % LANE_VALUES || stride % LANE_VALUES;
 	const kit_op at =
-		l_mad_wide(b, block, I(BLOCK_VALUE_BYTES), l_mad_wide(b, w->kit.lane, I(LANE_VALUES * 4), base));
-	is_checked |= w->g->k % LANE_VALUES != 0;
+		l_mad_wide(b, block, I(QMV_VALUES * each), l_mad_wide(b, w->kit.lane, I(LANE_VALUES * each), base));
+	is_checked |= is_anywhere;
 	for (int i = 0; i < LANE_VALUES; i++)
 		value[i] = is_checked ? f_set(b, F(0)) : tcb_ptx_reg(b, "f32");
-	if (w->g->k % LANE_VALUES) { /* tokens begin anywhere */
+	if (is_anywhere) { /* tokens begin anywhere */
 		const kit_op first = u_mad(b, block, I(QMV_VALUES), u_shl(b, w->kit.lane, I(3)));
-		for (int i = 0; i < LANE_VALUES; i++)
-			tcb_kit_load_where(b, u_lt(b, u_add(b, first, I(i)), count), memory, "f32",
-					   tcb_ptx_at(at, 4 * i), value + i, 1);
+		for (unsigned i = 0; i < LANE_VALUES; i++) {
+			const kit_op has = u_lt(b, u_add(b, first, I(i)), count);
+			tcb_quant_load_floats(b, &has, memory, type, tcb_ptx_at(at, each * i), value + i, 1);
+		}
 		return;
 	}
 	if (is_checked) {
 		const kit_op first = u_mad(b, block, I(QMV_VALUES), u_shl(b, w->kit.lane, I(3)));
 		tcb_ptx_guard(b, u_lt(b, first, count));
 	}
-	for (int half = 0; half < 2; half++)
-		tcb_kit_load_into(b, memory, "f32", tcb_ptx_at(at, 16 * half), value + 4 * half, 4);
+	for (unsigned i = 0; i < LANE_VALUES; i += together)
+		tcb_quant_load_floats(b, NULL, memory, type, tcb_ptx_at(at, each * i), value + i, together);
 	if (is_checked)
 		tcb_ptx_unguard(b);
 }
@@ -68,7 +72,7 @@ static void load_floats(struct qmv_writer *w, enum tcb_kit_memory memory, kit_op
 static void load_values(struct qmv_writer *w, kit_op block, int is_checked, kit_op value[LANE_VALUES])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	load_floats(w, TCB_KIT_GLOBAL, w->x, w->x_values, block, is_checked, value);
+	load_floats(w, TCB_KIT_GLOBAL, w->g->x_type, w->g->x_stride, w->x, w->x_values, block, is_checked, value);
 	for (int i = 0; w->g->is_half && !w->g->has_norm && i < LANE_VALUES; i++)
 		value[i] = f_from_f16(b, f16_from_f(b, value[i]));
 }
@@ -77,7 +81,7 @@ static void load_values(struct qmv_writer *w, kit_op block, int is_checked, kit_
 static void load_norm(struct qmv_writer *w, kit_op block, int is_checked, kit_op norm[LANE_VALUES])
 {
 	if (w->g->has_norm)
-		load_floats(w, TCB_KIT_INPUT, w->norm, w->x_values, block, is_checked, norm);
+		load_floats(w, TCB_KIT_INPUT, TCB_TYPE_F32, w->g->k, w->norm, w->x_values, block, is_checked, norm);
 }
 
 /* Whether superblocks up to COUNT - 1 go past the slice's activations. */
@@ -262,7 +266,7 @@ static void add_all_squares(struct qmv_writer *w)
 	const struct qmv_gpu *g = w->g;
 	kit_op value[LANE_VALUES];
 	const kit_op loop = tcb_ptx_for_begin(b, w->kit.warp, I(g->row_blocks), I(g->warps), 0);
-	load_floats(w, TCB_KIT_GLOBAL, w->row_x, I(g->k), loop, g->k % QMV_VALUES != 0, value);
+	load_floats(w, TCB_KIT_GLOBAL, g->x_type, g->x_stride, w->row_x, I(g->k), loop, g->k % QMV_VALUES != 0, value);
 	qmv_write_squares_add(w, value);
 	tcb_ptx_for_end(b);
 }
@@ -304,7 +308,7 @@ void qmv_write_x_tokens(struct qmv_writer *w, struct qmv_x_loads *loads)
 	const struct qmv_gpu *g = w->g;
 	const kit_op x = w->x, image = w->image, last = u_sub(b, w->tokens, I(1));
 	const kit_op loop = tcb_ptx_for_begin(b, I(0), I(g->at_once), I(1), 1);
-	w->x = tcb_kit_element(b, x, u_min(b, u_add(b, w->first_token, loop), last), g->k * 4);
+	w->x = tcb_kit_element(b, x, u_min(b, u_add(b, w->first_token, loop), last), g->x_stride * g->x_bytes);
 	w->image = u_mad(b, loop, I(g->image.bytes), image);
 	qmv_write_x_load(w, loads);
 	qmv_write_x_prepare(w, loads);

@@ -105,7 +105,10 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 RULE(rule_words)
 {
 	(void)target, (void)geometry;
-	return problem->shape.words.add ? "WebGPU's kernels of products have no word add" : NULL;
+	const struct tcb_words *words = &problem->shape.words;
+	return words->add || words->bias || words->x_type || words->y_type || problem->x_stride || problem->y_stride
+		       ? "WebGPU's kernels of products have no words add, bias, x and y, and no strides"
+		       : NULL;
 }
 
 RULE(rule_knobs)

@@ -346,12 +346,14 @@ static void write_loop(struct tcb_rows_writer *w, enum loop_goal goal, kit_op so
 
 /* --- the ring's order --- */
 
-/* When a slot is free again: its values are in registers; all warps of the row have them; the results are out. */
+/* When a slot is free again: its values were asked for; they are in the row's part, of all its warps; the results are
+ * out. */
 enum moment { LOADED, JOINED, DONE };
 
 /*
  * Asks for the row that comes into a slot that is free now.  Rows that several warps read are known to be done with
- * when the block has met for the parts; if they wait in shared memory, that goes for the row before.
+ * when the block has met for the parts; if they wait in shared memory, that goes for the row before.  A copy by lanes
+ * queues behind their loads; a bulk copy does not (rows_gpu_pieces.c), so that it waits for a part of what was loaded.
  */
 static void write_refill(struct tcb_rows_writer *w, enum moment now, kit_op tile, kit_op step)
 {
@@ -359,7 +361,8 @@ static void write_refill(struct tcb_rows_writer *w, enum moment now, kit_op tile
 	const struct tcb_rows_gpu *g = w->g;
 	const int holds = g->keep == TCB_XIN_REGS, is_own = g->copy == TCB_COPY_ASYNC || g->parts == 1;
 	const int is_before = !is_own && !holds;
-	if (!has_ring(g) || !g->resident || now != (!is_own ? JOINED : holds ? LOADED : DONE))
+	const enum moment free = !is_own ? JOINED : !holds ? DONE : g->copy == TCB_COPY_BULK ? JOINED : LOADED;
+	if (!has_ring(g) || !g->resident || now != free)
 		return;
 	if (is_own)
 		tcb_kit_warp_barrier(b);

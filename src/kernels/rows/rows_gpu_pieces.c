@@ -6,6 +6,9 @@
  * All slots are full or on their way from the beginning on.  The statistics' walk goes ahead and waits for copies; the
  * results' walk follows a row behind it, knows that all is there, and asks for the next piece into each slot that it
  * leaves.  A slot is the warp's own, so that lanes of one warp are all who have to be done with it.
+ *
+ * Done with a slot is who has stored what came of its values.  Who has only asked for them is not: a bulk copy does not
+ * queue behind loads, a barrier of a warp waits for none, and on an H200 copies have overtaken loads before them.
  */
 #include "kernels/rows/rows_gpu.h"
 
@@ -131,9 +134,6 @@ static void write_piece(struct tcb_rows_writer *w, enum walk walk, struct tcb_ki
 		tcb_kit_ring_next(b, ring);
 		return;
 	}
-	tcb_kit_warp_barrier(b);
-	write_fill(w);
-	tcb_kit_ring_next(b, ring);
 	const kit_op wide = l_from_u(b, bytes);
 	for (unsigned i = 0; i < w->math->weights; i++) {
 		weights[i] = *values;
@@ -147,6 +147,9 @@ static void write_piece(struct tcb_rows_writer *w, enum walk walk, struct tcb_ki
 	}
 	w->math->result(w, values, weights, regs, 1);
 	tcb_rows_write_store(w, l_add(b, l_mad_wide(b, w->row, I((int64_t)g->n * 4), w->y), wide), values);
+	tcb_kit_warp_barrier(b);
+	write_fill(w);
+	tcb_kit_ring_next(b, ring);
 }
 
 /* Over the share's pieces: whole ones, and one that is not. */

@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#include "base/sizes.h"
+
 #include "kernels/gpu/barrier.h"
 #include "kernels/gpu/frame.h"
 
@@ -159,43 +161,57 @@ static void gather(struct writer *w, kit_op key, kit_op least)
 	tcb_ptx_if_end(b);
 }
 
-/* Where keys go: of a row, or, IS_PART, of a block. */
-static void put_key(struct writer *w, int is_part, kit_op place, kit_op key)
+/* Where the best go. */
+enum target { TO_ROW, TO_SLICE, TO_SHARED };
+
+/* Place PLACE of the row gets KEY's score and column. */
+static void put_result(struct writer *w, kit_op place, kit_op key)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const struct topk_gpu *g = w->g;
 	kit_op word[2];
-	if (is_part) {
-		const kit_op index = u_mad(b, w->part, I(g->k), place);
-		tcb_kit_put(b, TCB_KIT_GLOBAL, "u64", tcb_kit_element(b, w->keys, index, KEY_BYTES), key);
-		return;
-	}
 	tcb_kit_words(b, key, word);
 	const kit_op column = u_not(b, word[0]);
-	const kit_op value = tcb_kit_get(b, tcb_kit_input(g->pdl), "b32", tcb_kit_element(b, w->x, column, 4));
+	const kit_op value = tcb_kit_get(b, tcb_kit_input(w->g->pdl), "b32", tcb_kit_element(b, w->x, column, 4));
 	tcb_kit_put(b, TCB_KIT_GLOBAL, "b32", tcb_kit_element(b, w->values, place, 4), value);
 	tcb_kit_put(b, TCB_KIT_GLOBAL, "u32", tcb_kit_element(b, w->columns, place, 4), column);
 }
 
-/* Places that there are no keys for. */
-static void put_none(struct writer *w, int is_part, kit_op count)
+static void put_no_result(struct writer *w, kit_op place)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op value = f_set(b, F(NAN)), column = u_set(b, I(-1));
+	tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_kit_element(b, w->values, place, 4), value);
+	tcb_kit_put(b, TCB_KIT_GLOBAL, "u32", tcb_kit_element(b, w->columns, place, 4), column);
+}
+
+/* KEY, which may be none, to place PLACE of a slice's or of the best so far. */
+static void put_key(struct writer *w, enum target target, kit_op place, kit_op key)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct topk_gpu *g = w->g;
+	if (target == TO_SHARED)
+		tcb_kit_put(b, TCB_KIT_SHARED, "u64", key_at(w, g->best_at, place), key);
+	else
+		tcb_kit_put(b, TCB_KIT_GLOBAL, "u64",
+			    tcb_kit_element(b, w->keys, u_mad(b, w->part, I(g->k), place), KEY_BYTES), key);
+}
+
+/* Places that there are no keys for. */
+static void put_none(struct writer *w, enum target target, kit_op count)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct topk_gpu *g = w->g;
+	const kit_op none = l_set(b, I(0));
 	const kit_op place = tcb_ptx_for_begin(b, u_add(b, w->kit.tid, count), I(g->k), I(g->threads), 0);
-	if (is_part) {
-		const kit_op none = l_set(b, I(0)), index = u_mad(b, w->part, I(g->k), place);
-		tcb_kit_put(b, TCB_KIT_GLOBAL, "u64", tcb_kit_element(b, w->keys, index, KEY_BYTES), none);
-	} else {
-		const kit_op value = f_set(b, F(NAN)), column = u_set(b, I(-1));
-		tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", tcb_kit_element(b, w->values, place, 4), value);
-		tcb_kit_put(b, TCB_KIT_GLOBAL, "u32", tcb_kit_element(b, w->columns, place, 4), column);
-	}
+	if (target == TO_ROW)
+		put_no_result(w, place);
+	else
+		put_key(w, target, place, none);
 	tcb_ptx_for_end(b);
 }
 
 /* What gathered, each key by a group, to its place. */
-static void write_best(struct writer *w, int is_part)
+static void write_best(struct writer *w, enum target target)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct topk_gpu *g = w->g;
@@ -211,10 +227,13 @@ static void write_best(struct writer *w, int is_part)
 	const kit_op place = tcb_kit_over_lanes(b, u_add, count, g->sharers);
 	const kit_op is_best = u_lt_and(b, place, I(g->k), is_key);
 	tcb_ptx_if_begin(b, p_and(b, is_best, is_first(w)));
-	put_key(w, is_part, place, key);
+	if (target == TO_ROW)
+		put_result(w, place, key);
+	else
+		put_key(w, target, place, key);
 	tcb_ptx_if_end(b);
 	tcb_ptx_for_end(b);
-	put_none(w, is_part, all);
+	put_none(w, target, all);
 }
 
 /* Of the block's slice. */
@@ -230,7 +249,41 @@ static void write_slice(struct writer *w)
 	for (unsigned i = 0; i < g->unroll * g->width; i++)
 		gather(w, tcb_kit_wide(b, u_not(b, column_of(w, first, i)), w->rank[i]), least);
 	tcb_ptx_if_end(b);
-	write_best(w, g->slices > 1);
+	write_best(w, g->slices > 1 ? TO_SLICE : TO_ROW);
+}
+
+/* The thread's of the slices' keys from FIRST on, which it asks for together; 0 behind the last. */
+static void load_joined(struct writer *w, kit_op first, kit_op *keys)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct topk_gpu *g = w->g;
+	const kit_op at = u_add(b, first, w->kit.tid), from = tcb_kit_element(b, w->keys, at, KEY_BYTES);
+	for (unsigned i = 0; i < g->ahead; i++) {
+		const unsigned on = i * g->threads;
+		keys[i] = l_set(b, I(0));
+		tcb_kit_load_where(b, u_lt(b, u_add(b, at, I(on)), I(g->joined)), TCB_KIT_OTHERS, "u64",
+				   tcb_ptx_at(from, (int64_t)on * KEY_BYTES), &keys[i], 1);
+	}
+}
+
+/* The best of COUNT keys of each thread. */
+static void write_best_of(struct writer *w, const kit_op *keys, unsigned count, enum target target)
+{
+	kit_op own = keys[0];
+	for (unsigned i = 1; i < count; i++)
+		own = l_max(&w->kit.b, own, keys[i]);
+	const kit_op least = write_least(w, own);
+	for (unsigned i = 0; i < count; i++)
+		gather(w, keys[i], least);
+	write_best(w, target);
+}
+
+/* The best so far: to KEY, of the thread's place; there are as many threads as places. */
+static void load_best(struct writer *w, kit_op key)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	tcb_kit_load_where(b, u_lt(b, w->kit.tid, I(w->g->k)), TCB_KIT_SHARED, "u64",
+			   key_at(w, w->g->best_at, w->kit.tid), &key, 1);
 }
 
 /* Of all slices' best. */
@@ -238,15 +291,30 @@ static void write_row(struct writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct topk_gpu *g = w->g;
-	const kit_op own = l_set(b, I(0));
-	kit_op loop = tcb_ptx_for_begin(b, w->kit.tid, I(g->joined), I(g->threads), 0);
-	l_max_to(b, own, own, tcb_kit_get(b, TCB_KIT_OTHERS, "u64", tcb_kit_element(b, w->keys, loop, KEY_BYTES)));
+	kit_op keys[TOPK_GPU_AHEAD_MOST + 1];
+	if (!g->is_joined_in_turns) {
+		load_joined(w, I(0), keys);
+		write_best_of(w, keys, g->ahead, TO_ROW);
+		return;
+	}
+	put_none(w, TO_SHARED, I(0));
+	const kit_op first = tcb_ptx_for_begin(b, I(0), I(g->joined), I(g->ahead * g->threads), 1);
+	tcb_kit_block_barrier(b);
+	load_joined(w, first, keys);
+	keys[g->ahead] = l_set(b, I(0));
+	load_best(w, keys[g->ahead]);
+	write_best_of(w, keys, g->ahead + 1, TO_SHARED);
 	tcb_ptx_for_end(b);
-	const kit_op least = write_least(w, own);
-	loop = tcb_ptx_for_begin(b, w->kit.tid, I(g->joined), I(g->threads), 0);
-	gather(w, tcb_kit_get(b, TCB_KIT_OTHERS, "u64", tcb_kit_element(b, w->keys, loop, KEY_BYTES)), least);
-	tcb_ptx_for_end(b);
-	write_best(w, 0);
+	tcb_kit_block_barrier(b);
+	const kit_op key = l_set(b, I(0));
+	load_best(w, key);
+	tcb_ptx_if_begin(b, u_lt(b, w->kit.tid, I(g->k)));
+	tcb_ptx_if_begin(b, l_ge(b, key, l_set(b, I(LEAST_KEY))));
+	put_result(w, w->kit.tid, key);
+	tcb_ptx_if_else(b);
+	put_no_result(w, w->kit.tid);
+	tcb_ptx_if_end(b);
+	tcb_ptx_if_end(b);
 }
 
 /* --- the kernel --- */

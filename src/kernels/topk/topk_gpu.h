@@ -11,7 +11,8 @@
  *   - keys that are no smaller gather in shared memory.  They are in K groups, so that there is room for all of them
  *     whatever the scores are; of scores in no order they are hardly more than K;
  *   - of each of these it is counted how many are larger, which is its place.
- * Where a row has several slices these go to the workspace, and the row's last block does the same with all of them.
+ * Where a row has several slices these go to the workspace, and the row's last block does the same with all of them; as
+ * many at a time as threads have `ahead` of each, and the best so far with the next ones.
  */
 #ifndef TCB_KERNELS_TOPK_GPU_H
 #define TCB_KERNELS_TOPK_GPU_H
@@ -19,9 +20,10 @@
 #include "kernels/topk/topk.h"
 
 enum {
-	TOPK_GPU_MOST = 512,             /* K */
+	TOPK_GPU_MOST = 1024,            /* K, or N where that is less */
 	TOPK_GPU_COLUMNS_MOST = 1 << 27, /* N */
-	TOPK_GPU_VALUES_MOST = 64        /* of a thread */
+	TOPK_GPU_VALUES_MOST = 64,       /* of a thread */
+	TOPK_GPU_AHEAD_MOST = 8
 };
 
 /* A geometry and a problem in numbers. */
@@ -32,8 +34,9 @@ struct topk_gpu {
 	int pdl;
 	unsigned pass, slice, slices; /* columns of the block's vectors side by side; of a slice; slices of a row */
 	unsigned groups, sharers;     /* of the block's threads; lanes of one */
-	unsigned joined;              /* keys that the last block looks at */
-	unsigned flag_at, count_at, least_at, groups_at, keys_at, shared_bytes;
+	unsigned joined, ahead;       /* keys that the last block looks at; of these a thread's at a time */
+	int is_joined_in_turns;       /* there are more */
+	unsigned flag_at, count_at, least_at, groups_at, best_at, keys_at, shared_bytes;
 	size_t counters_at, workspace_bytes;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The micro-kernel of attention_decode_q80 under contract f16 on CPUs with products of
- * bytes and of 16 bits (simd.h: SIMD_HAS_HALVES), in vector operations.
+ * The micro-kernels of attention_decode with KV of Q8_0, of Q4_0 or of both under contract f16 on CPUs with products
+ * of bytes and of 16 bits (simd.h: SIMD_HAS_HALVES), in vector operations.
  *
  * Scores: a row of q becomes whole numbers of a power of two, in two signed bytes each.  Lanes are KV tokens: four
  * codes of each at a time are multiplied by four high and four low bytes of a query row, a block's sums become one
@@ -10,13 +10,13 @@
  * become floats once.
  */
 #include "kernels/attention/attention_ahead.h"
+#include "kernels/simd/simd_pairs.h"
 
 enum {
 	UNIT = ATTENTION_BLOCK,
 	UNITS_MAX = ATTENTION_HEAD_MAX / UNIT,
 	WORDS = UNIT / 4,
 	VECTORS = UNIT / LANES, /* of floats in a unit */
-	BYTES = 34,             /* of a block */
 	CODES_AT = 2,
 	SHARE_TOKENS = ATTENTION_DECODE_SHARE, /* their weights share a scale, too */
 	ROWS_MOST = 4,
@@ -31,6 +31,12 @@ struct codes {
 	int8_t high[UNIT], low[UNIT];
 	int32_t high_start, low_start; /* of the sums of their products (vi_signed_start) */
 };
+
+/* Bytes of a block. */
+SIMD_INLINE size_t block_of(const int kind)
+{
+	return kv_bytes(kind, UNIT);
+}
 
 SIMD_INLINE float *scale_of(const struct attention_call *call, float *head_q, size_t row)
 {
@@ -47,9 +53,11 @@ SIMD_INLINE float unit_of(float largest)
 }
 
 /* A unit of the head at AT, times FACTOR. */
-SIMD_INLINE void load_unit(const void *row, enum tcb_type io, size_t at, float factor, struct codes *out)
+SIMD_INLINE void load_unit(const int kind, const void *row, enum tcb_type io, size_t at, float factor,
+			   struct codes *out)
 {
 	int32_t words[UNIT];
+	const int centre = kind == TCB_KV_KIND_Q40 ? 8 : 128; /* of K's codes as they are multiplied */
 	int high_sum = 0, low_sum = 0;
 	SIMD_FOR (size_t v = 0; v < UNIT; v += LANES)
 		vi_store(words + v, vi_to_words(v_mul(load_half(io, row, at + v), v_set(factor))));
@@ -61,12 +69,13 @@ SIMD_INLINE void load_unit(const void *row, enum tcb_type io, size_t at, float f
 		high_sum += out->high[i];
 		low_sum += out->low[i];
 	}
-	out->high_start = -128 * high_sum;
-	out->low_start = -128 * low_sum;
+	out->high_start = -centre * high_sum;
+	out->low_start = -centre * low_sum;
 }
 
 /* A row of q, whose first unit is OUT.  A NaN or an infinity makes NaN of its scale. */
-SIMD_INLINE void load_query(const struct attention_call *call, const void *row, struct codes *out, float *scale)
+SIMD_INLINE void load_query(const struct attention_call *call, const int kind, const void *row, struct codes *out,
+			    float *scale)
 {
 	vfloat top = v_set(0), odd = v_set(0);
 	for (size_t at = 0; at < call->k; at += LANES) {
@@ -78,16 +87,16 @@ SIMD_INLINE void load_query(const struct attention_call *call, const void *row, 
 	const int is_finite = !v_is_set(v_unordered(odd, odd));
 	const float unit = is_finite && largest > 0 ? unit_of(largest) : 1;
 	for (size_t at = 0; at < call->k; at += UNIT)
-		load_unit(row, call->io, at, is_finite ? 1 / unit : 0, out + at / UNIT * call->head_rows);
+		load_unit(kind, row, call->io, at, is_finite ? 1 / unit : 0, out + at / UNIT * call->head_rows);
 	*scale = is_finite ? unit * call->scale : NAN;
 }
 
-SIMD_INLINE void load_queries(const struct attention_call *call)
+SIMD_INLINE void load_queries(const struct attention_call *call, const int kind)
 {
 	for (size_t r = 0; r < call->rows; r++) {
 		const size_t of_head = r % call->head_rows;
 		float *head_q = call->q + (r - of_head) * call->q_lead;
-		load_query(call, call->io_row[r], (struct codes *)(void *)head_q + of_head,
+		load_query(call, kind, call->io_row[r], (struct codes *)(void *)head_q + of_head,
 			   scale_of(call, head_q, of_head));
 	}
 }
@@ -98,11 +107,11 @@ SIMD_INLINE size_t whole_vectors(size_t tokens)
 }
 
 /* The scales of COUNT tokens whose rows are ROWS, of the UNITS units of the head at AT, to [unit][token]. */
-SIMD_INLINE const uint16_t *load_scales(const struct attention_call *call, const void *const *rows, size_t count,
-					size_t units, size_t at)
+SIMD_INLINE const uint16_t *load_scales(const struct attention_call *call, const int kind, const void *const *rows,
+					size_t count, size_t units, size_t at)
 {
 	enum { TOGETHER = 4 };
-	uint16_t *to = call->scales + at / BYTES * SHARE_TOKENS;
+	uint16_t *to = call->scales + at / block_of(kind) * SHARE_TOKENS;
 	for (size_t t = 0; t < count; t += 8) {
 		const char *row[8];
 		size_t u = 0;
@@ -110,9 +119,9 @@ SIMD_INLINE const uint16_t *load_scales(const struct attention_call *call, const
 			row[i] = (const char *)rows[t + (size_t)i] + at;
 		for (; u + TOGETHER <= units; u += TOGETHER)
 			SIMD_FOR (size_t j = 0; j < TOGETHER; j++)
-				vi_store_eight(to + (u + j) * SHARE_TOKENS + t, row, (u + j) * BYTES);
+				vi_store_eight(to + (u + j) * SHARE_TOKENS + t, row, (u + j) * block_of(kind));
 		for (; u < units; u++)
-			vi_store_eight(to + u * SHARE_TOKENS + t, row, u * BYTES);
+			vi_store_eight(to + u * SHARE_TOKENS + t, row, u * block_of(kind));
 	}
 	return to;
 }
@@ -146,8 +155,9 @@ SIMD_INLINE void score_unit(const int rows, const int vectors, const struct code
 
 /* A unit of LANES tokens, of those from T on and at AT in their rows, or with IS_REGULAR of those that lie APART bytes
  * from each other, the first at FROM, which leaves more registers for addresses.  Returns where the next one's are. */
-SIMD_INLINE const uint8_t *load_words(const struct attention_call *call, const int is_regular, size_t t, size_t at,
-				      const uint8_t *from, size_t apart, size_t three_apart, vint words[WORDS])
+SIMD_INLINE const uint8_t *load_words(const struct attention_call *call, const int kind, const int is_regular, size_t t,
+				      size_t at, const uint8_t *from, size_t apart, size_t three_apart,
+				      vint words[WORDS])
 {
 	const uint8_t *k[LANES];
 	SIMD_FOR (int j = 0; j < LANES; j++)
@@ -162,6 +172,15 @@ SIMD_INLINE const uint8_t *load_words(const struct attention_call *call, const i
 			from += 4 * apart;
 			SIMD_ADDRESS(from);
 		}
+	if (kind == TCB_KV_KIND_Q40) {
+		vint both[WORDS / 2];
+		vi_four_words(k, 0, both);
+		SIMD_FOR (int w = 0; w < WORDS / 2; w++) {
+			words[w] = vi_and(both[w], vi_bytes(15));
+			words[WORDS / 2 + w] = vi_and(vi_shift_right(both[w], 4), vi_bytes(15));
+		}
+		return from;
+	}
 	vi_eight_words(k, 0, words);
 	SIMD_FOR (int w = 0; w < WORDS; w++)
 		words[w] = vi_as_unsigned(words[w]);
@@ -169,10 +188,12 @@ SIMD_INLINE const uint8_t *load_words(const struct attention_call *call, const i
 }
 
 /* ROWS rows from FIRST on, VECTORS * LANES tokens from T on, the first of which has scales D. */
-SIMD_BODY void score_tokens(const struct attention_call *call, const int rows, const int vectors, const int is_regular,
-			    const struct head *head, size_t first, size_t t, const uint16_t *d, struct ahead *ahead)
+SIMD_BODY void score_tokens(const struct attention_call *call, const int kind, const int rows, const int vectors,
+			    const int is_regular, const struct head *head, size_t first, size_t t, const uint16_t *d,
+			    struct ahead *ahead)
 {
 	const int each = rows < 2 ? 1 : 2;
+	const size_t bytes = block_of(kind);
 	const uint8_t *base = (const uint8_t *)call->k_rows[t] + head->at + CODES_AT;
 	const size_t apart = (size_t)((const char *)call->k_rows[t + 1] - (const char *)call->k_rows[t]);
 	const struct codes *q = (const struct codes *)(const void *)head->q + first;
@@ -183,14 +204,14 @@ SIMD_BODY void score_tokens(const struct attention_call *call, const int rows, c
 	SIMD_ADDRESS(three_apart);
 	SIMD_FOR (int i = 0; i < rows * vectors; i++)
 		score[i] = v_set(0);
-	for (const uint8_t *end = base + call->k / UNIT * BYTES; base < end; base += BYTES, at += BYTES) {
+	for (const uint8_t *end = base + call->k_apart; base < end; base += bytes, at += bytes) {
 		vint words[2][WORDS];
 		vfloat scale[2];
 		const uint8_t *from = base;
 		if (first == 0)
-			fetch(ahead, (vectors * LANES * BYTES + LINE - 1) / LINE);
+			fetch(ahead, (vectors * LANES * (int)bytes + LINE - 1) / LINE);
 		SIMD_FOR (int v = 0; v < vectors; v++)
-			from = load_words(call, is_regular, t + (size_t)(v * LANES), at, from, apart, three_apart,
+			from = load_words(call, kind, is_regular, t + (size_t)(v * LANES), at, from, apart, three_apart,
 					  words[v]);
 		SIMD_FOR (int r = 0; r < rows; r += each) {
 			SIMD_FOR (int v = 0; v < vectors; v++)
@@ -206,16 +227,16 @@ SIMD_BODY void score_tokens(const struct attention_call *call, const int rows, c
 				v_mul(score[r * vectors + v], v_set(row_scale[r])));
 }
 
-SIMD_INLINE void score_rows(const struct attention_call *call, const int vectors, const int is_regular,
+SIMD_INLINE void score_rows(const struct attention_call *call, const int kind, const int vectors, const int is_regular,
 			    const struct head *head, size_t t, const uint16_t *d, struct ahead *ahead)
 {
 	size_t r = 0;
 	for (; r + 4 <= head->rows; r += 4)
-		score_tokens(call, 4, vectors, is_regular, head, r, t, d, ahead);
+		score_tokens(call, kind, 4, vectors, is_regular, head, r, t, d, ahead);
 	for (; r + 2 <= head->rows; r += 2)
-		score_tokens(call, 2, vectors, is_regular, head, r, t, d, ahead);
+		score_tokens(call, kind, 2, vectors, is_regular, head, r, t, d, ahead);
 	for (; r < head->rows; r++)
-		score_tokens(call, 1, vectors, is_regular, head, r, t, d, ahead);
+		score_tokens(call, kind, 1, vectors, is_regular, head, r, t, d, ahead);
 }
 
 /* Whether COUNT tokens from T on lie a constant apart. */
@@ -229,16 +250,16 @@ SIMD_INLINE int lie_regularly(const struct attention_call *call, size_t t, size_
 }
 
 /* COUNT tokens from T on, whole vectors of them. */
-SIMD_INLINE void scores(const struct attention_call *call, const int is_regular, const struct head *head, size_t t,
-			size_t count, struct ahead *ahead)
+SIMD_INLINE void scores(const struct attention_call *call, const int kind, const int is_regular,
+			const struct head *head, size_t t, size_t count, struct ahead *ahead)
 {
-	const uint16_t *d = load_scales(call, call->k_rows + t, count, call->k / UNIT, head->at);
+	const uint16_t *d = load_scales(call, kind, call->k_rows + t, count, call->k / UNIT, head->at);
 	if (is_regular) {
-		score_rows(call, 2, 1, head, t, d, ahead);
+		score_rows(call, kind, 2, 1, head, t, d, ahead);
 		return;
 	}
 	for (size_t i = 0; i < count; i += LANES)
-		score_rows(call, 1, 0, head, t + i, d + i, ahead);
+		score_rows(call, kind, 1, 0, head, t + i, d + i, ahead);
 }
 
 /* --- values --- */
@@ -311,21 +332,32 @@ SIMD_INLINE void quantise(const struct attention_call *call, const int rows, con
 			       out->back + u * (size_t)rows);
 }
 
+/* Codes of a block of two tokens, in pairs. */
+SIMD_INLINE void load_pairs(const int kind, const int8_t *even, const int8_t *odd, vint pair[VECTORS])
+{
+	if (kind == TCB_KV_KIND_Q40)
+		vi_nibble_pairs((const uint8_t *)even, (const uint8_t *)odd, pair);
+	else
+		vi_interleave(vi_halves_of_bytes(even), vi_halves_of_bytes(odd), pair);
+}
+
 /* BLOCKS blocks from unit U on: codes of COUNT tokens by weights of ROWS rows from FIRST on.  Columns of a block are in
- * o as products of 16 bits leave them (vi_interleave). */
-SIMD_BODY void add_blocks(const struct attention_call *call, const int rows, const int blocks, const struct head *head,
-			  size_t first, size_t u, const void *const *v_rows, size_t count,
+ * o as products of 16 bits leave them, of Q8_0 as of vi_interleave. */
+SIMD_BODY void add_blocks(const struct attention_call *call, const int kind, const int rows, const int blocks,
+			  const struct head *head, size_t first, size_t u, const void *const *v_rows, size_t count,
 			  const struct weights *weights, struct ahead *ahead)
 {
-	const size_t from = head->at + u * BYTES + CODES_AT;
+	const size_t bytes = block_of(kind), from = head->at + u * bytes + CODES_AT;
 	const int16_t(*all)[SHARE_TOKENS] = weights->w + u * (size_t)rows;
 	vint sum[ROWS_MOST][2][VECTORS];
 	SIMD_FOR (int r = 0; r < rows; r++)
 		SIMD_FOR (int b = 0; b < blocks; b++)
 			SIMD_FOR (int v = 0; v < VECTORS; v++)
 				sum[r][b][v] = vi_zero();
-	/* A block of two tokens has 68 bytes: a line each while they go by, and one more for 32 of them. */
+	/* A block of two tokens of Q8_0 has 68 bytes: a line each while they go by, and one more for 32 of them; of
+	 * Q4_0 it has 36, so that lines are asked for by every other pair. */
 	const int asks = first == 0 && ahead->row_lines;
+	const int lines = kind == TCB_KV_KIND_Q40 ? (blocks + 1) / 2 : blocks;
 	const char *next = ahead->at;
 	for (size_t t = 0; t < count; t += 2) {
 		const int8_t *even = (const int8_t *)v_rows[t] + from, *odd = (const int8_t *)v_rows[t + 1] + from;
@@ -334,16 +366,14 @@ SIMD_BODY void add_blocks(const struct attention_call *call, const int rows, con
 		SIMD_ADDRESS(odd);
 		SIMD_ADDRESS(weight);
 		if (asks) {
-			SIMD_FOR (int b = 0; b < blocks; b++)
+			SIMD_FOR (int b = 0; b < lines; b++)
 				__builtin_prefetch(next + b * LINE, 0, 3);
-			next += blocks * LINE;
+			next += lines * LINE;
 			SIMD_ADDRESS(next);
 		}
 		SIMD_FOR (int b = 0; b < blocks; b++) {
 			vint pair[VECTORS];
-			SIMD_FOR (int v = 0; v < VECTORS; v += 2)
-				vi_interleave(vi_halves_of_bytes(even + b * BYTES + v * LANES),
-					      vi_halves_of_bytes(odd + b * BYTES + v * LANES), pair + v);
+			load_pairs(kind, even + (size_t)b * bytes, odd + (size_t)b * bytes, pair);
 			SIMD_FOR (int r = 0; r < rows; r++) {
 				const vint both = vi_two_halves(weight + (b * rows + r) * SHARE_TOKENS);
 				SIMD_FOR (int v = 0; v < VECTORS; v++)
@@ -353,7 +383,7 @@ SIMD_BODY void add_blocks(const struct attention_call *call, const int rows, con
 	}
 	if (asks) {
 		move_on(ahead, (next - ahead->at) / LINE);
-		fetch(ahead, blocks);
+		fetch(ahead, lines);
 	}
 	SIMD_FOR (int r = 0; r < rows; r++)
 		SIMD_FOR (int b = 0; b < blocks; b++) {
@@ -364,8 +394,9 @@ SIMD_BODY void add_blocks(const struct attention_call *call, const int rows, con
 		}
 }
 
-SIMD_INLINE void values_of_rows(const struct attention_call *call, const int rows, const struct head *head,
-				size_t first, size_t t, size_t count, const uint16_t *d, struct ahead *ahead)
+SIMD_INLINE void values_of_rows(const struct attention_call *call, const int kind, const int rows,
+				const struct head *head, size_t first, size_t t, size_t count, const uint16_t *d,
+				struct ahead *ahead)
 {
 	enum { BLOCKS = 2 };
 	struct weights weights;
@@ -377,27 +408,26 @@ SIMD_INLINE void values_of_rows(const struct attention_call *call, const int row
 	else
 		quantise(call, rows, LANES, p, d, &weights);
 	for (; u + BLOCKS <= units; u += BLOCKS)
-		add_blocks(call, rows, BLOCKS, head, first, u, call->v_rows + t, count, &weights, ahead);
+		add_blocks(call, kind, rows, BLOCKS, head, first, u, call->v_rows + t, count, &weights, ahead);
 	for (; u < units; u++)
-		add_blocks(call, rows, 1, head, first, u, call->v_rows + t, count, &weights, ahead);
+		add_blocks(call, kind, rows, 1, head, first, u, call->v_rows + t, count, &weights, ahead);
 }
 
 /* COUNT tokens from T on, whole vectors of them. */
-SIMD_INLINE void values(const struct attention_call *call, const struct head *head, size_t t, size_t count,
-			struct ahead *ahead)
+SIMD_INLINE void values(const struct attention_call *call, const int kind, const struct head *head, size_t t,
+			size_t count, struct ahead *ahead)
 {
-	const uint16_t *d = load_scales(call, call->v_rows + t, count, call->v / UNIT, head->at);
+	const uint16_t *d = load_scales(call, kind, call->v_rows + t, count, call->v / UNIT, head->at);
 	size_t r = 0;
 	for (; r + 4 <= head->rows; r += 4)
-		values_of_rows(call, 4, head, r, t, count, d, ahead);
+		values_of_rows(call, kind, 4, head, r, t, count, d, ahead);
 	for (; r + 2 <= head->rows; r += 2)
-		values_of_rows(call, 2, head, r, t, count, d, ahead);
+		values_of_rows(call, kind, 2, head, r, t, count, d, ahead);
 	for (; r < head->rows; r++)
-		values_of_rows(call, 1, head, r, t, count, d, ahead);
+		values_of_rows(call, kind, 1, head, r, t, count, d, ahead);
 }
 
-/* Apart, so that neither takes the other's registers. */
-static __attribute__((noinline)) void all_scores(const struct attention_call *call)
+SIMD_INLINE void all_scores(const struct attention_call *call, const int kind)
 {
 	struct ahead ahead = ahead_of(call, call->k_apart, call->k_ahead);
 	for (size_t t = 0; t < call->tokens; t += SHARE_TOKENS) {
@@ -405,46 +435,70 @@ static __attribute__((noinline)) void all_scores(const struct attention_call *ca
 		const int is_regular = count == SHARE_TOKENS && lie_regularly(call, t, count);
 		for (size_t h = 0; h < call->heads; h++) {
 			const struct head head = head_of(call, h, call->k_apart);
-			scores(call, is_regular, &head, t, count, &ahead);
+			scores(call, kind, is_regular, &head, t, count, &ahead);
 		}
 	}
 }
 
-static __attribute__((noinline)) void all_values(const struct attention_call *call)
+SIMD_INLINE void all_values(const struct attention_call *call, const int kind)
 {
 	struct ahead ahead = ahead_of(call, call->v_apart, call->v_ahead);
 	for (size_t t = 0; t < call->tokens; t += SHARE_TOKENS) {
 		const size_t left = whole_vectors(call->tokens - t), count = left < SHARE_TOKENS ? left : SHARE_TOKENS;
 		for (size_t h = 0; h < call->heads; h++) {
 			const struct head head = head_of(call, h, call->v_apart);
-			values(call, &head, t, count, &ahead);
+			values(call, kind, &head, t, count, &ahead);
 		}
 	}
 }
 
+/* Apart, so that neither takes the other's registers. */
+#define OF_KIND(KIND)                                                                          \
+	static __attribute__((noinline)) void scores_##KIND(const struct attention_call *call) \
+	{                                                                                      \
+		all_scores(call, TCB_KV_KIND_##KIND);                                          \
+	}                                                                                      \
+	static __attribute__((noinline)) void values_##KIND(const struct attention_call *call) \
+	{                                                                                      \
+		all_values(call, TCB_KV_KIND_##KIND);                                          \
+	}
+OF_KIND(Q80)
+OF_KIND(Q40)
+
 /* Scores of all heads before the first weights: these are long chains, and of many rows at a time. */
-SIMD_INLINE void tile(const struct attention_call *call)
+SIMD_INLINE void weigh_all(const struct attention_call *call)
 {
-	all_scores(call);
 	for (size_t r = 0; r < call->rows; r += LANES)
-		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, 0);
-	all_values(call);
+		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, 1, 0);
 }
 
-static void SIMD_NAME(attention_q80_half)(const struct attention_call *call)
+SIMD_INLINE void around(const struct attention_call *call, const int k_kind, const int v_kind)
 {
-	const unsigned before = v_flush_begin();
-	if (call->stage == ATTENTION_TILE)
-		tile(call);
-	else if (call->stage == ATTENTION_LOAD)
-		load_queries(call);
-	else if (call->stage == ATTENTION_STORE)
+	if (call->stage == ATTENTION_LOAD) {
+		load_queries(call, k_kind);
+		return;
+	}
+	if (call->stage == ATTENTION_STORE && v_kind == TCB_KV_KIND_Q80)
 		order_columns(call);
-	if (call->stage == ATTENTION_MERGE || call->stage == ATTENTION_STORE)
-		around_tiles(call, 0);
-	v_flush_end(before);
+	around_tiles(call, 0);
 }
 
-const struct tcb_variant SIMD_NAME(attention_decode_q80_half_variants)[] = {
-	ATTENTION_ROW(decode_q80, TCB_CONTRACT_F16, "half", 1, LANES, SIMD_NAME(attention_q80_half)){ .name = NULL },
-};
+#define KERNEL(kv, K, V)                                                                \
+	static void SIMD_NAME(attention_##kv##_half)(const struct attention_call *call) \
+	{                                                                               \
+		const unsigned before = v_flush_begin();                                \
+		if (call->stage == ATTENTION_TILE) {                                    \
+			scores_##K(call);                                               \
+			weigh_all(call);                                                \
+			values_##V(call);                                               \
+		} else                                                                  \
+			around(call, TCB_KV_KIND_##K, TCB_KV_KIND_##V);                 \
+		v_flush_end(before);                                                    \
+	}                                                                               \
+	const struct tcb_variant SIMD_NAME(attention_decode_##kv##_half_variants)[] = { \
+		ATTENTION_ROW(decode_##kv, TCB_CONTRACT_F16, "half", 1, LANES,          \
+			      SIMD_NAME(attention_##kv##_half)){ .name = NULL },        \
+	};
+KERNEL(q80, Q80, Q80)
+KERNEL(q40, Q40, Q40)
+KERNEL(q80q40, Q80, Q40)
