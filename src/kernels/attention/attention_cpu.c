@@ -267,7 +267,7 @@ static void add_sinks(const struct run *run, const struct tile *tile, const stru
 		const float sink = of_row(run, tile, sinks, r);
 		if (sink > -FLT_MAX || isnan(sink)) {
 			call->max[r] = sink;
-			call->sum[r] = 1;
+			call->sum[r] = isfinite(sink) ? 1 : NAN;
 		}
 	}
 }

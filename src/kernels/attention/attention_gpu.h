@@ -80,9 +80,7 @@ struct attention_gpu {
 	unsigned own_rows, columns;   /* of a warp: rows; mma's columns / 8 */
 	unsigned kv, subs, halves;    /* KV tokens of a warp's piece; in units of 16; in units of 8, of these */
 	unsigned warps, threads, splitk, cluster, slots, occ;
-	int is_dealt; /* sched=streamk */
-	int is_ahead; /* first pieces are on their way to the L2 before lengths are known, and the launch before is over
-		       */
+	int is_dealt;  /* sched=streamk */
 	int has_parts; /* of blocks, in the workspace */
 	unsigned grid[3];
 	unsigned row_warps, value_warps, team,
@@ -241,10 +239,8 @@ void attention_make_q(struct attention_reader *r);
 /* Block I of them comes from shared memory, if it is there. */
 void attention_fetch_q(struct attention_reader *r, unsigned i);
 
-/* attention_gpu_read.c: K and V.  is_ahead: asks the L2 for the first pieces that there would be if the sequence were
- * as long as it has memory for; addresses are known.  Begins, once the KV head is known; asks for the warp's first
- * pieces, of those from token BEGIN on FIRST, and every turns-th, to END - 1. */
-void attention_read_ahead(struct attention_reader *r, kit_op begin, kit_op first, kit_op end);
+/* attention_gpu_read.c: K and V.  Begins, once the KV head is known; asks for the warp's first pieces, of those from
+ * token BEGIN on FIRST, and every turns-th, to END - 1. */
 void attention_read_begin(struct attention_reader *r);
 void attention_read_first(struct attention_reader *r, kit_op begin, kit_op first, kit_op end);
 /* is_dealt: the tile is done, all threads have passed a barrier since its last piece; another one may begin after the

@@ -174,49 +174,28 @@ static void store_part(struct attention_reader *r)
 	}
 }
 
-/* Pieces *FIRST to *LAST - 1 of those of what the tile sees, LEFT tokens, are this block's: an even part. */
-static void split_pieces(struct attention_reader *r, kit_op left, kit_op *first, kit_op *last)
-{
-	struct attention_writer *w = r->w;
-	struct tcb_ptx_build *b = &w->kit.b;
-	const struct attention_gpu *g = w->g;
-	const kit_op pieces = u_div_up(b, left, g->kv);
-	*first = u_set(b, I(0));
-	*last = pieces;
-	if (g->splitk > 1) {
-		const kit_op each = u_div(b, pieces, I(g->splitk)), more = u_rem(b, pieces, I(g->splitk));
-		*first = u_mad(b, w->split, each, u_min(b, w->split, more));
-		*last = u_add(b, u_add(b, *first, each), u_select(b, I(1), I(0), u_lt(b, w->split, more)));
-	}
-}
-
+/* This block's pieces: its even part of all that the tile sees. */
 static void write_part(struct attention_reader *r)
 {
 	struct attention_writer *w = r->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
-	kit_op begin, end, first, last;
+	kit_op begin, end;
 	write_limits(r, &begin, &end);
 	r->last = s_max(b, s_sub(b, end, I(1)), I(0));
 	const kit_op left = u_sub(b, end, begin);
+	const kit_op pieces = u_div_up(b, left, g->kv);
 	if (g->is_dealt) {
-		write_pieces(r, begin, u_add(b, w->first_piece, r->turn),
-			     u_min(b, w->end_piece, u_div_up(b, left, g->kv)));
+		write_pieces(r, begin, u_add(b, w->first_piece, r->turn), u_min(b, w->end_piece, pieces));
 		return;
 	}
-	split_pieces(r, left, &first, &last);
+	kit_op first = u_set(b, I(0)), last = pieces;
+	if (g->splitk > 1) {
+		const kit_op each = u_div(b, pieces, I(g->splitk)), more = u_rem(b, pieces, I(g->splitk));
+		first = u_mad(b, w->split, each, u_min(b, w->split, more));
+		last = u_add(b, u_add(b, first, each), u_select(b, I(1), I(0), u_lt(b, w->split, more)));
+	}
 	write_pieces(r, begin, u_add(b, first, r->turn), last);
-}
-
-/* As if the sequence were as long as it has memory for. */
-static void write_ahead(struct attention_reader *r)
-{
-	struct tcb_ptx_build *b = &r->w->kit.b;
-	kit_op begin, end, first, last;
-	r->length = u_set(b, I(r->w->g->n));
-	write_limits(r, &begin, &end);
-	split_pieces(r, u_sub(b, end, begin), &first, &last);
-	attention_read_ahead(r, begin, u_add(b, first, r->turn), last);
 }
 
 /* What is AT bytes into the workspace: an argument, or where there are too many behind the first one. */
@@ -267,7 +246,7 @@ static void write_kernel(struct attention_writer *w)
 						.prefixes = prefixes,
 						.sequences = tcb_kit_number(&w->kit, "sequences", g->sequences) };
 	tcb_kit_memory(&w->kit, is_bulk ? ATTENTION_BULK_ALIGN : 16);
-	tcb_kit_dependents(&w->kit, !g->is_ahead);
+	tcb_kit_dependents(&w->kit, 1);
 	tcb_kit_threads(&w->kit);
 	tcb_kit_uniform_warp(&w->kit);
 	if (g->is_dealt) {
@@ -280,10 +259,14 @@ static void write_kernel(struct attention_writer *w)
 		w->tile = u_block_y(b);
 		w->sequence = u_block_z(b);
 		attention_write_tile(w);
+		r.length = tcb_kit_entry(b, tcb_kit_input(g->pdl), lengths, w->sequence);
+		if (g->has_prefix)
+			r.prefix = tcb_kit_entry(b, tcb_kit_input(g->pdl), prefixes, w->sequence);
 	}
 	r.g = u_shr(b, w->kit.lane, I(2));
 	r.c = u_and(b, w->kit.lane, I(3));
 	write_turn(&r);
+	attention_load_q(&r, q);
 	r.row_bytes[0] = u_set(b, I(g->token_bytes[0]));
 	r.row_bytes[1] = g->v_own ? u_set(b, I(g->token_bytes[1])) : r.row_bytes[0];
 	kit_op head = l_mul_wide(b, w->kv_head, I(g->head_bytes[0]));
@@ -300,15 +283,6 @@ static void write_kernel(struct attention_writer *w)
 	}
 	if (g->is_view)
 		r.v = r.k;
-	if (g->is_ahead) {
-		write_ahead(&r);
-		tcb_kit_depend(&w->kit);
-	}
-	if (!g->is_dealt)
-		r.length = tcb_kit_entry(b, tcb_kit_input(g->pdl), lengths, w->sequence);
-	if (g->has_prefix && !g->is_dealt)
-		r.prefix = tcb_kit_entry(b, tcb_kit_input(g->pdl), prefixes, w->sequence);
-	attention_load_q(&r, q);
 	write_registers(&r);
 	if (g->has_sinks)
 		write_sinks(&r, sinks);

@@ -219,8 +219,6 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 		g->token_bytes[v] = g->kv_heads * g->head_bytes[v];
 	}
 	g->copy = (enum tcb_copy)KNOB(COPY);
-	g->is_ahead = g->capability >= 90 && !g->page && !g->is_dealt && !g->has_prefix && g->copy != TCB_COPY_BULK &&
-		      tcb_least(g->row_bytes[0], g->row_bytes[1]) > 2 * UNIT_MOST;
 	g->stages = KNOB_COUNT(STAGES);
 	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	plan_grid(g, KNOB(BLOCKS), sms);

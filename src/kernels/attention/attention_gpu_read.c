@@ -13,7 +13,7 @@
  */
 #include "kernels/attention/attention_gpu.h"
 
-enum { HALF_CODES = 16, CODES_AT = 2, NIBBLES = 0x0f0f0f0f, AHEAD = 2 /* pieces of a warp */, AHEAD_UNIT = 16 };
+enum { HALF_CODES = 16, CODES_AT = 2, NIBBLES = 0x0f0f0f0f };
 
 static const unsigned own_tokens[ATTENTION_TOKENS] = { 0, 1, 8, 9 };
 
@@ -176,36 +176,6 @@ static void write_places(struct attention_reader *r)
 }
 
 /* --- both --- */
-
-/* A row of K, or of V (V), whole, or where it begins between them all whole units of it. */
-static void row_ahead(struct attention_reader *r, unsigned v, kit_op token)
-{
-	struct tcb_ptx_build *b = &r->w->kit.b;
-	const struct attention_gpu *g = r->w->g;
-	const int is_aligned = g->head_bytes[v] % AHEAD_UNIT == 0;
-	const unsigned bytes = (g->row_bytes[v] - (is_aligned ? 0 : AHEAD_UNIT - 1)) / AHEAD_UNIT * AHEAD_UNIT;
-	kit_op row = l_mad_wide(b, token, r->row_bytes[v], v ? r->v : r->k);
-	if (!is_aligned)
-		row = l_and(b, l_add(b, row, I(AHEAD_UNIT - 1)), I(-AHEAD_UNIT));
-	ahead_global(b, tcb_ptx_assume_aligned(b, row, AHEAD_UNIT), I(bytes));
-}
-
-void attention_read_ahead(struct attention_reader *r, kit_op begin, kit_op first, kit_op end)
-{
-	struct tcb_ptx_build *b = &r->w->kit.b;
-	const struct attention_gpu *g = r->w->g;
-	const unsigned threads = g->team * WARP;
-	for (unsigned i = 0; i < AHEAD; i++)
-		for (unsigned t = 0; t < g->kv; t += threads) {
-			const kit_op piece = u_add(b, first, I(i * g->turns)), own = u_add(b, r->thread, I(t));
-			const kit_op token = u_add(b, u_mad(b, piece, I(g->kv), begin), own);
-			const kit_op is_seen = u_lt_and(b, token, I(g->n), u_lt(b, piece, end));
-			tcb_ptx_if_begin(b, u_lt_and(b, own, I(g->kv), is_seen));
-			for (unsigned v = 0; v < (g->is_view ? 1 : 2); v++)
-				row_ahead(r, v, token);
-			tcb_ptx_if_end(b);
-		}
-}
 
 void attention_read_begin(struct attention_reader *r)
 {

@@ -141,7 +141,8 @@ static void copy_odd(struct attention_reader *r, unsigned v, kit_op to, unsigned
 	const struct attention_gpu *g = r->w->g;
 	const kit_op off = u_and(b, u_from_l(b, row), I(2));
 	const kit_op from = tcb_kit_behind(b, l_and(b, row, I(-4)), within);
-	/* The last word of a row that is not off is half the next row's, or nobody's. */
+	/* The last word of a row that is not off is half the next row's, or nobody's: two bytes are read.  (ptxas puts
+	 * how many are not into the address's low bits; compute-sanitizer takes it for a read of four.) */
 	const kit_op is_last = u_eq(b, within, I((int64_t)g->unit[v] * (g->units[v] - 1)));
 	const kit_op bytes = u_select(b, I(2), I(4), u_eq_and(b, off, I(0), is_last));
 	copy(r, v, to, at, from, &bytes, is_own);

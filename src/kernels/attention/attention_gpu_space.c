@@ -17,9 +17,7 @@ enum {
 	SHARED_STAGES = 3,
 	ROWS_MAX = 32,
 	QUARTER_MOST = 128, /* values of V of which a warp has registers for sums of 32 rows */
-	BETWEEN = 96,
 	FP8_BLOCKS = 2,
-	MIDDLE_K = 192, /* values of heads of K beside which V's leave registers for pieces of 16 */
 	SHORT = 64,
 	LARGE = 160 << 10 /* shared memory that has room for 32 rows of long heads */
 };
@@ -172,6 +170,11 @@ static void fill_gpu(const struct tcb_problem *problem, const struct tcb_target 
 {
 	struct attention_gpu g;
 	attention_gpu_plan(problem, target, out, &g);
+	while (out->knob[TCB_KNOB_STAGES] > 2 &&
+	       FP8_BLOCKS * (g.used_bytes + ATTENTION_BLOCK_SHARED) > tcb_shared_limit(target)) {
+		out->knob[TCB_KNOB_STAGES]--;
+		attention_gpu_plan(problem, target, out, &g);
+	}
 	const size_t room = tcb_shared_limit(target) / (g.used_bytes + ATTENTION_BLOCK_SHARED);
 	const size_t together = tcb_most(tcb_least(room, FP8_BLOCKS), 1);
 	const size_t pieces = tcb_div_up(problem->shape.n, g.kv);
@@ -203,8 +206,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	}
 	const size_t values = share_values(problem, target, &rows);
 	size_t heads = usual_heads(s), tokens = 1, warps = DEFAULT_WARPS, row_warps = 1, vec = 4;
-	const int is_middle = s->k <= MIDDLE_K && attention_v(s) <= 128 && !is_f32 && !attention_has_codes(problem);
-	size_t piece = is_long && !is_middle ? ATTENTION_PIECE : 2 * ATTENTION_PIECE;
+	size_t piece = is_long ? ATTENTION_PIECE : 2 * ATTENTION_PIECE;
 	if (values > 1 && rows > ATTENTION_COLUMNS)
 		piece *= 2;
 	while (heads > rows)
@@ -225,11 +227,6 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	while (!attention_gpu_copies(problem, (unsigned)vec) ||
 	       (vec < 16 && vec != 8 && attention_gpu_copies(problem, 16)))
 		vec *= 2;
-	/* Rows of few more than 64 values: warps have less in flight, so there are more. */
-	if (!is_async && !is_f32 && widest > SHORT && widest <= BETWEEN && heads * tokens <= ATTENTION_COLUMNS) {
-		piece = ATTENTION_PIECE;
-		warps = 2 * DEFAULT_WARPS;
-	}
 	const size_t pieces = tcb_div_up(s->n, piece);
 	size_t kv_warps = warps / row_warps / values;
 	while (kv_warps > 1 && kv_warps / 2 >= pieces)

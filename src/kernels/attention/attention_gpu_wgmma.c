@@ -12,6 +12,7 @@ enum {
 	STAGES_MAX = 6,
 	WIDE_KV = 128, /* KV tokens of a tile where V is short */
 	SHORT_V = 128,
+	LONG_V = 256,
 	USUAL_ROWS = 32,
 	ALIGN = 256
 };
@@ -42,7 +43,10 @@ static size_t tokens_used(const struct tcb_problem *problem, size_t heads)
 int attention_wgmma_is_usual(const struct tcb_problem *problem, const struct tcb_target *target)
 {
 	const size_t heads = attention_wgmma_heads(problem);
-	return attention_has_wgmma(problem, target) && heads * tokens_used(problem, heads) >= USUAL_ROWS;
+	/* Of K's rows that are V's, too, fewer rows are enough: they are read once for both products. */
+	const size_t least =
+		problem->shape.words.view && attention_v(&problem->shape) > LONG_V ? USUAL_ROWS / 2 : USUAL_ROWS;
+	return attention_has_wgmma(problem, target) && heads * tokens_used(problem, heads) >= least;
 }
 
 void attention_wgmma_plan(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -127,7 +131,11 @@ void attention_wgmma_default(const struct tcb_problem *problem, const struct tcb
 	const size_t heads = attention_wgmma_heads(problem), tokens = PREFILL_GROUP_ROWS / heads;
 	const size_t k = tcb_power_of_two_up(s->k), m = tcb_power_of_two_up(s->m), n = tcb_power_of_two_up(s->n);
 	const size_t tiles = s->words.sequences * s->words.kv * (attention_group(s) / heads) * tcb_div_up(s->m, tokens);
-	size_t kv = attention_v(s) <= SHORT_V ? WIDE_KV : WIDE_KV / 2;
+	/* Three short tiles of a long head are better than two that fill the memory, where there is much to multiply.
+	 */
+	size_t kv = attention_v(s) <= SHORT_V                                ? WIDE_KV
+		    : attention_v(s) > LONG_V && heads == PREFILL_GROUP_ROWS ? WIDE_KV / 4
+									     : WIDE_KV / 2;
 	struct prefill_gpu p;
 	tcb_geometry_init(out);
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_WGMMA;

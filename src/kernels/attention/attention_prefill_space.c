@@ -9,7 +9,7 @@
 #include "kernels/axes.h"
 #include "kernels/gpu/gpu_rules.h"
 
-enum { HEADS_MOST = 16 };
+enum { HEADS_MOST = 16, SHORT_HEAD = 64, POLYNOMIALS = 2 };
 
 static const unsigned short midi_m[] = { 128, 192, 64, 256, 96, 48, 32, 24, 16, 12, 8, 4, 2, 1 };
 static const unsigned short tile_n[] = { 128, 64, 32, 16, 80, 96, 112, 144, 160, 176 };
@@ -120,6 +120,9 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_OCC] = 1;
 	out->knob[TCB_KNOB_HEADS] = 1;
 	out->knob[TCB_KNOB_TURNS] = is_wgmma && (workers > 1 || v > 256);
+	/* Exponentials are what short heads wait for. */
+	if (is_wgmma && tcb_most(s->k, v) <= SHORT_HEAD)
+		out->knob[TCB_KNOB_EXP] = POLYNOMIALS;
 	const size_t limit = tcb_shared_limit(target);
 	while (is_wgmma && shared_bytes(problem, target, out) > limit) {
 		if (kv > 32)

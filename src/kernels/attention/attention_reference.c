@@ -113,7 +113,8 @@ static void open_tile(const struct job *job, size_t length, size_t prefix, const
 		tile->slope[r] = slopes ? (double)slopes[head] : 0;
 		tile->own[r] = (double)length - (double)s->m + (double)places[r].token;
 		tile->max[r] = sinks ? (double)sinks[head] : -HUGE_VAL;
-		tile->sum[r] = tile->max[r] > -HUGE_VAL ? 1 : 0;
+		/* Of one that is infinite or a NaN all that is divided by it is a NaN. */
+		tile->sum[r] = isfinite(tile->max[r]) ? 1 : tile->max[r] == -HUGE_VAL ? 0 : (double)NAN;
 		tile->largest[r] = tile->sum[r] > 0 ? fabs(tile->max[r]) : 0;
 		for (size_t i = 0; i < s->k; i++) {
 			tile->q[i * ROWS + r] = (double)q[i] / sqrt((double)s->k);
