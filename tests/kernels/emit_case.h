@@ -20,7 +20,7 @@ struct emit_draw {
 	uint64_t state;
 };
 
-enum { EMIT_WHAT_MAX = 800 };
+enum { EMIT_WHAT_MAX = 800 + 64 };
 
 struct emit_tally {
 	size_t cases, kernels, small_kernels, refused, no_problem;

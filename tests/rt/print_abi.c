@@ -70,7 +70,7 @@ int main(void)
 	AT(tcbrt_operand, bytes);
 	AT(tcbrt_operand, alignment);
 	AT(tcbrt_operand, packed_bytes);
-	AT(tcbrt_operand, reserved);
+	AT(tcbrt_operand, stride);
 	SIZE(tcbrt_plan_info);
 	AT(tcbrt_plan_info, tuning);
 	AT(tcbrt_plan_info, operand_count);
