@@ -56,7 +56,7 @@ class _Tuning(c.Structure):
 class _Operand(c.Structure):
     _fields_ = [("name", c.c_char * 16), ("type", c.c_char * 8), ("role", c.c_int), ("rows", c.c_size_t),
                 ("columns", c.c_size_t), ("bytes", c.c_size_t), ("alignment", c.c_size_t),
-                ("packed_bytes", c.c_size_t), ("reserved", c.c_size_t * 1)]
+                ("packed_bytes", c.c_size_t), ("stride", c.c_size_t)]
 
 
 class _Info(c.Structure):

@@ -22,11 +22,8 @@ static const struct {
 	{ "q5k_matvec", "q5k_matvec_q8_ptx_dp4a", "9f5bd10f1dbae8acf031e7540c6b206a" },
 	{ "q6k_matvec", "q6k_matvec_q8_ptx_dp4a", "9f5bd10f1dbae8acf031e7540c6b206a" },
 	{ "q80_matvec", "q80_matvec_q8_ptx_dp4a", "9f5bd10f1dbae8acf031e7540c6b206a" },
-	{ "layernorm", "layernorm_f32_ptx", "7ff7079ba9e196093b80f2d7231ef5b2" },
 	{ "reduce2d_max", "reduce2d_max_f32_ptx", "2bb26130ac614a496e786864fe5d3cc4" },
 	{ "reduce2d_sum", "reduce2d_sum_f32_ptx", "2bb26130ac614a496e786864fe5d3cc4" },
-	{ "rmsnorm", "rmsnorm_f32_ptx", "19708bd93ef1554ecda65f9bfc32d01b" },
-	{ "softmax", "softmax_f32_ptx", "bad09bb5aacb3bef0bccd58961d6542a" },
 	/* results/h200/2026-11-22, commit 56824fa */
 	{ "matmul_bf16", "matmul_bf16_ptx_wgmma", "9b347ff3e2c341e21a5b850967446a7d" },
 	{ "matmul_f16", "matmul_f16_ptx_wgmma", "9b347ff3e2c341e21a5b850967446a7d" },

@@ -321,7 +321,7 @@ static void rules_name_what_is_wrong(void **state)
 	} cases[] = {
 		{ "isa=fma", "isa must be mma or wgmma", 90 },
 		{ "isa=wgmma,warps=4,ksplit=1,micro=8x64x256", "no such instructions", 100 },
-		{ "layout=g", "layout must be f under contract f16", 90 },
+		{ "layout=g", "layout must be f under contracts f16", 90 },
 		{ "group=32", "group has no effect", 90 },
 		{ "unroll=1", "and no other knob", 90 },
 		{ "macro=16x1024x2048", "macro.m must be", 90 },
