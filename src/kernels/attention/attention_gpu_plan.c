@@ -18,7 +18,8 @@ enum {
 	BARRIER = 8,
 	UNIT_MOST = 16,
 	TOGETHER_MOST = 4, /* blocks on a multiprocessor, of which no more are kept away */
-	DEALT_REGISTERS = 16
+	DEALT_REGISTERS = 16,
+	MIXED_MERGE_REGISTERS = 48
 };
 
 /* Warps that have a piece together: at least 1, for divisors. */
@@ -236,7 +237,10 @@ static unsigned registers(const struct attention_gpu *g)
 	const unsigned loaded = g->copy == TCB_COPY_LDG ? g->kv * (k + g->v_wide) / 64 : 16;
 	const unsigned coded = g->is_coded ? 8 + (g->is_wide ? 8 + g->kv * g->k / 256 : 0) : 0;
 	const unsigned dealt = g->is_dealt ? DEALT_REGISTERS : 0;
-	return q + sums + loaded + coded + dealt + (g->is_wide ? 16 : 0) + (g->is_kept ? 2 * g->copies[0] : 0) + 46;
+	/* The last block's merge beside two ways to take codes apart. */
+	const unsigned merge = g->join == TCB_JOIN_LAST && g->kind[0] != g->kind[1] ? MIXED_MERGE_REGISTERS : 0;
+	return q + sums + loaded + coded + dealt + merge + (g->is_wide ? 16 : 0) + (g->is_kept ? 2 * g->copies[0] : 0) +
+	       46;
 }
 
 void attention_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
