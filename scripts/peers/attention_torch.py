@@ -12,6 +12,7 @@ for K and V with heads outside of tokens (bhsd) and inside (bshd, as an engine's
 import argparse
 import re
 import statistics
+import warnings
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -78,6 +79,7 @@ def measure(text, rounds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    warnings.simplefilter("ignore")  # why a backend is not used: the error that follows says so, too
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("shape", nargs="+")
     args = parser.parse_args()
