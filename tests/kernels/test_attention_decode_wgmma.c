@@ -6,13 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "attention_case.h"
+#include "attention_emulated.h"
 #include "base/gpu_table.h"
 #include "base/sizes.h"
 #include "instrumented.h"
 #include "kernels/attention/attention_gpu_wgmma.h"
 #include "kernels/constraint.h"
-#include "kernels/emulation.h"
 
 static const char *const op_names[] = { "attention_decode_f16", "attention_decode_bf16" };
 enum { OPS = sizeof(op_names) / sizeof(*op_names) };
@@ -60,24 +59,6 @@ static void open_problem(const struct tcb_op *op, const char *text, struct tcb_p
 	attention_wgmma_default(problem, &gpu->device.target, out);
 }
 
-static void emulate(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_gpu *gpu,
-		    const struct tcb_geometry *geometry, const char *shape)
-{
-	const struct tcb_ptx_sink sink = { attention_print_finding, NULL };
-	struct tcb_kernel_emulation emulation;
-	struct tcb_kernel kernel;
-	struct tcb_error err;
-	char text[TCB_GEOMETRY_TEXT_MAX];
-	tcb_geometry_print(geometry, text);
-	if (tcb_constraint_require(problem, &gpu->device.target, geometry, &err) != TCB_OK ||
-	    tcb_kernel_emit(problem, &gpu->device.target, geometry, &kernel, &err) != TCB_OK ||
-	    tcb_kernel_emulate(op, &kernel, NULL, ATTENTION_SEED, &sink, &emulation, &err) != TCB_OK)
-		fail_msg("%s %s %s: %s", op->name, shape, text, err.message);
-	if (emulation.findings || emulation.calls_differ || !(emulation.error_ratio <= 1))
-		fail_msg("%s %s %s: %g of what is allowed", op->name, shape, text, emulation.error_ratio);
-	tcb_kernel_fini(&kernel);
-}
-
 static void every_way_is_right(void **state)
 {
 	unsigned legal[COUNT(ways)] = { 0 };
@@ -95,7 +76,7 @@ static void every_way_is_right(void **state)
 			continue; /* too much shared memory, a tile and pages */
 		legal[at]++;
 		if (!test_leaves_out(i))
-			emulate(op, &problem, &gpu, &geometry, shape);
+			attention_emulate(op, &problem, &gpu.device.target, &geometry, shape);
 	}
 	for (size_t i = 0; i < COUNT(ways); i++)
 		assert_true(legal[i] > 0);
@@ -111,7 +92,7 @@ static void defaults_are_right(void **state)
 		struct tcb_gpu gpu;
 		open_problem(op, shapes[i / OPS], &problem, &gpu, &geometry);
 		if (!test_leaves_out(i))
-			emulate(op, &problem, &gpu, &geometry, shapes[i / OPS]);
+			attention_emulate(op, &problem, &gpu.device.target, &geometry, shapes[i / OPS]);
 	}
 }
 
@@ -182,7 +163,7 @@ static void data_that_are_not_finite(void **state)
 		op.fill = fill_odd;
 		open_problem(&op, odd[i / OPS / 2], &problem, &gpu, &geometry);
 		apply(i / OPS % 2 ? &parts : &whole, &problem, &geometry);
-		emulate(&op, &problem, &gpu, &geometry, odd[i / OPS / 2]);
+		attention_emulate(&op, &problem, &gpu.device.target, &geometry, odd[i / OPS / 2]);
 	}
 }
 

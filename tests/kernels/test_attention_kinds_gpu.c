@@ -7,12 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "attention_case.h"
+#include "attention_emulated.h"
 #include "base/cpu_identity.h"
 #include "base/gpu_table.h"
 #include "instrumented.h"
 #include "kernels/constraint.h"
-#include "kernels/emulation.h"
 
 #define NAME(word, id, k, v, io, text, kind) kind #word,
 static const char *const decodes[] = { TCB_KV_CPU_LIST(NAME, "attention_decode_") };
@@ -29,25 +28,6 @@ static void target_of(unsigned capability, struct tcb_target *out)
 	*out = gpu.device.target;
 }
 
-static void emulate(const struct tcb_op *op, const struct tcb_problem *problem, const struct tcb_target *target,
-		    const struct tcb_geometry *geometry, const char *shape)
-{
-	const struct tcb_ptx_sink sink = { attention_print_finding, NULL };
-	struct tcb_kernel_emulation emulation;
-	struct tcb_kernel kernel;
-	struct tcb_error err;
-	char text[TCB_GEOMETRY_TEXT_MAX];
-	tcb_geometry_print(geometry, text);
-	if (tcb_kernel_emit(problem, target, geometry, &kernel, &err) != TCB_OK ||
-	    tcb_kernel_emulate(op, &kernel, NULL, ATTENTION_SEED, &sink, &emulation, &err) != TCB_OK)
-		fail_msg("%s %s %s: %s", problem->op_name, shape, text, err.message);
-	if (emulation.findings || emulation.calls_differ || !(emulation.error_ratio <= 1))
-		fail_msg("%s %s %s sm_%u %s: %g of what is allowed", problem->op_name,
-			 tcb_contract_text(problem->contract), shape, target->cuda.capability, text,
-			 emulation.error_ratio);
-	tcb_kernel_fini(&kernel);
-}
-
 /* The default geometry, and those of decode with copies of other sizes, tensor copies, K's codes as f16. */
 static void check_shape(const char *name, enum tcb_contract contract, unsigned capability, const char *shape)
 {
@@ -61,7 +41,7 @@ static void check_shape(const char *name, enum tcb_contract contract, unsigned c
 	attention_problem(op, contract, shape, &problem);
 	target_of(capability, &target);
 	tcb_op_standard(&problem, &target, &standard);
-	emulate(op, &problem, &target, &standard, shape);
+	attention_emulate(op, &problem, &target, &standard, shape);
 	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
 		struct tcb_geometry changed = standard;
 		if (standard.knob[TCB_KNOB_VEC] == TCB_KNOB_UNSET)
@@ -72,7 +52,7 @@ static void check_shape(const char *name, enum tcb_contract contract, unsigned c
 			changed.knob[TCB_KNOB_GROUP] = changes[i].group;
 		if (!tcb_geometry_equal(&changed, &standard) &&
 		    tcb_constraint_require(&problem, &target, &changed, NULL) == TCB_OK)
-			emulate(op, &problem, &target, &changed, shape);
+			attention_emulate(op, &problem, &target, &changed, shape);
 	}
 }
 
@@ -235,7 +215,7 @@ static void sinks_and_slopes_that_are_not_finite(void **state)
 		target_of(i % 2 ? 90 : 80, &target);
 		tcb_op_standard(&problem, &target, &geometry);
 		if (!test_leaves_out(i))
-			emulate(&op, &problem, &target, &geometry, shapes[i / ALL]);
+			attention_emulate(&op, &problem, &target, &geometry, shapes[i / ALL]);
 	}
 	tcb_pool_destroy(pool);
 }

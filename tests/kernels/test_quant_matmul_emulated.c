@@ -410,6 +410,10 @@ static void values_are_right(void **state)
 	try_shapes("fp8_matmul", TCB_CONTRACT_F16, shapes, sizeof shapes / sizeof *shapes, 4);
 }
 
+/* Of rows of floats, which have any K. */
+static const struct tcb_shape row_shapes[] = { { 1, 1, 1 },    { 2, 15, 257 },  { 8, 17, 386 }, { 9, 33, 1024 },
+					       { 3, 18, 644 }, { 33, 49, 512 }, { 5, 70, 7 },   { 65, 70, 511 } };
+
 /* Halves as they are: the ways of weights that differ for them, and drawn geometries of each capability, with rows of
  * any length. */
 static void halves_are_right(void **state)
@@ -432,8 +436,6 @@ static void halves_are_right(void **state)
 		  "macro=32x128x1024,midi=16x64x1024,micro=16x32x256,isa=mma,layout=f,unroll=1,warps=2,stages=2,splitk="
 		  "2,ksplit=1,copy=async,prep=launch,lead=1,blocks=1,pdl=0,occ=1,join=last,xstages=1,cluster=1" },
 	};
-	static const struct tcb_shape shapes[] = { { 1, 1, 1 },    { 2, 15, 257 },  { 8, 17, 386 }, { 9, 33, 1024 },
-						   { 3, 18, 644 }, { 33, 49, 512 }, { 5, 70, 7 },   { 65, 70, 511 } };
 	(void)state;
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
 		const struct tcb_shape *s = &ways[i].shape;
@@ -441,7 +443,7 @@ static void halves_are_right(void **state)
 		if (!test_leaves_out(i))
 			try_one(&p, ways[i].capability, ways[i].geometry);
 	}
-	try_shapes("f16_matmul", TCB_CONTRACT_F16, shapes, sizeof shapes / sizeof *shapes, 6);
+	try_shapes("f16_matmul", TCB_CONTRACT_F16, row_shapes, sizeof row_shapes / sizeof *row_shapes, 6);
 }
 
 static const char *const terms_names[] = { "bf16_matmul", "f32_matmul" };
@@ -477,8 +479,6 @@ static void terms_are_right(void **state)
 		  "macro=16x64x512,midi=16x16x512,micro=16x16x256,isa=mma,layout=f,unroll=1,warps=1,stages=1,splitk=1,"
 		  "ksplit=1,copy=bulk,prep=warps,lead=1,blocks=0,pdl=1,occ=1,join=none,xstages=1,cluster=1" },
 	};
-	static const struct tcb_shape shapes[] = { { 1, 1, 1 },    { 2, 15, 257 },  { 8, 17, 386 }, { 9, 33, 1024 },
-						   { 3, 18, 644 }, { 33, 49, 512 }, { 5, 70, 7 },   { 65, 70, 511 } };
 	(void)state;
 	for (size_t i = 0; i < 2 * (sizeof ways / sizeof *ways); i++) {
 		const struct tcb_problem p = problem_of_terms(i % 2, &ways[i / 2].shape);
@@ -486,7 +486,7 @@ static void terms_are_right(void **state)
 			try_one(&p, ways[i / 2].capability, ways[i / 2].geometry);
 	}
 	for (size_t o = 0; o < 2; o++)
-		try_shapes(terms_names[o], TCB_CONTRACT_F32, shapes, sizeof shapes / sizeof *shapes, 8 + o);
+		try_shapes(terms_names[o], TCB_CONTRACT_F32, row_shapes, sizeof row_shapes / sizeof *row_shapes, 8 + o);
 }
 
 /* Activations that terms have all of, or hardly, and those that make NaN of their token. */
