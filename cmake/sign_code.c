@@ -72,6 +72,7 @@ struct signed_variant {
 	char signature[33];
 };
 
+static int sizes_only; /* instead of code */
 static struct object *objects;
 static size_t object_count;
 static struct global *globals;
@@ -424,6 +425,8 @@ static void describe_section(struct description *description, struct place place
 	size_t count;
 	const Elf64_Rela *relocations = relocations_of(place.object, place.section, &count);
 	say_number(description, header->sh_size);
+	if (sizes_only)
+		return;
 	if (header->sh_type != SHT_NOBITS)
 		say(description, section_bytes(place.object, place.section), header->sh_size);
 	for (size_t i = 0; i < count; i++) {
@@ -537,8 +540,9 @@ static void write_table(const char *path)
 
 int main(int argc, char **argv)
 {
-	if (argc != 3) {
-		fputs("Usage: sign_code OUT LIST\n", stderr);
+	sizes_only = argc == 4 && strcmp(argv[3], "sizes") == 0;
+	if (argc != 3 + sizes_only) {
+		fputs("Usage: sign_code OUT LIST [sizes]\n", stderr);
 		return 2;
 	}
 	read_objects(argv[2]);

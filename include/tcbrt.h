@@ -196,7 +196,7 @@ struct tcbrt_query {
 	 * of the same weight format, n and k): only kernels that read it are planned.  TCBRT_LAYOUT_ANY_M, for CPUs:
 	 * the one in which weights serve any m, of the format's MatVec, matmul and products of experts.  NULL: any. */
 	const char *layout;
-	const char *words; /* "h32/8,b4" of attention, "e128/8" of experts (tcbtune help shapes); NULL: none */
+	const char *words; /* "h32/8,b4" of attention, "e128/8" of experts, "bits" (docs/bits.md); NULL: none */
 	/* This geometry and no other, whatever is stored: its text as tcbtune and struct tcbrt_tuning print it, for A/B
 	 * tests in the program itself.  It must be legal for the shape and device; else TCBRT_E_USAGE, and the message
 	 * names the constraint that it breaks and the nearest legal change.  With threads == 0 the geometry's own
@@ -218,8 +218,8 @@ struct tcbrt_query {
  * NEAREST: another shape was tuned.  Among the shapes whose m, n and k are each within a factor of 4, the one nearest
  * in log2(m), log2(n), log2(k) is taken; of attention and rope_append the number of KV heads of all sequences is such a
  * size in place of k, and k (the size of a head), query heads for each KV head and all other words are the same; of
- * mixtures the numbers of experts are, however tokens spread over them.  The words add, bias, eps, apart, xTYPE and
- * yTYPE change no shape.  In the hot state both must fit the same caches.  A small gain may be a loss elsewhere.  So
+ * mixtures the numbers of experts are, however tokens spread over them.  The words add, bias, eps, apart, gelu, xTYPE
+ * and yTYPE change no shape.  In the hot state both must fit the same caches.  A small gain may be a loss elsewhere. So
  * the winner must be the best of at least 20 candidates, and must be measured against the default of today; the lower
  * end of the 95 % interval of its speedup over it must be at least 1.02, and 0.05 more for each doubling between the
  * shapes. Tiles that were as large as that shape's m, n or k become as large as this one's.  The result must satisfy

@@ -5,7 +5,8 @@
  * Calls run in their order, but threads wait for each other only where a call reads or writes what one before it wrote,
  * or writes what one before it read: between the products that make q, k and v of the same row there is no wait.  Which
  * calls these are follows from the addresses, sizes and strides of operands, of which inputs and weights are read and
- * outputs are read and written.  On a GPU a chain is one graph.
+ * outputs are read and written.  On a GPU a chain is one graph, and MatVecs run beside each other where none needs
+ * another.
  *
  *     struct tcbrt_call calls[] = { { .plan = norm, .operand = { ADDRESS(x), ... } },
  *                                   { .plan = q, .operand = { ADDRESS(packed_q), ... } }, ... };
@@ -36,10 +37,17 @@ struct tcbrt_strides {
 	size_t x, y;
 	size_t reserved[2]; /* zeros */
 };
-/* tcbrt_plan_create for such rows, of products with quantised weights (*_matvec, *_matmul and fused MatVecs).  An
- * operand is then where its first row is, operand.stride tells the stride, and what lies between rows is neither read
- * nor written.  Nothing is tuned for strides: the plan is that of rows that follow each other.  Multiples of 16 bytes
- * are read fastest on GPUs.  TCBRT_E_USAGE: the op takes none, or one is less than a row. */
+/*
+ * tcbrt_plan_create for such rows, of
+ * - products with quantised weights (*_matvec, *_matmul and fused MatVecs);
+ * - attention: x are rows of q, y those of out; and rope_append: x are rows of what is new (of qkv, or with the word
+ *   apart of each of new_q, new_k and new_v), y those of q that it writes.  These are multiples of 8 elements.
+ *
+ * An operand is then where its first row is, operand.stride tells the stride, and what lies between rows is neither
+ * read nor written.  Nothing is tuned for strides: the plan is that of rows that follow each other.  Multiples of 16
+ * bytes are read fastest on GPUs.  TCBRT_E_USAGE: the op takes none, or one is less than a row, or not such a
+ * multiple; TCBRT_E_NOT_FOUND: it has no kernel for them on this device, as on WebGPU.
+ */
 TCBRT_API int tcbrt_plan_create_strided(const struct tcbrt *rt, const struct tcbrt_query *query,
 					const struct tcbrt_strides *strides, struct tcbrt_plan **out,
 					struct tcbrt_error *err);
@@ -60,7 +68,9 @@ struct tcbrt_chain_info {
 	int is_gpu;
 	size_t waits; /* of a CPU: behind how many calls threads wait for each other, the last one included */
 	size_t overlap_launches; /* of a GPU: how many launches begin while what is before them ends */
-	size_t reserved[4];
+	size_t beside; /* of a GPU: how many calls run beside the one before them, since they need nothing of it */
+	size_t early;  /* and how many read before it ends what no call writes: lengths, KV of tokens before */
+	size_t reserved[2];
 };
 
 /* Of COUNT calls, 1 or more.  TCBRT_E_USAGE: an operand is NULL or not aligned, and the message names the call; or

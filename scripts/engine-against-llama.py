@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: MIT
 """Times examples/engine and llama.cpp built for this machine, in turns, and compares both logits with a float64 pass.
 
-    scripts/engine-against-llama.py ENGINE [--llama build/llama] [--models build/models] [--only dense-8b,30b-a3b]
-        [--threads 1,2] [--rounds 5] [--prompts 128,512] [--generate 32] [--cpu-time] [--logits]
+    scripts/engine-against-llama.py ENGINE [--llama build/llama] [--source LLAMA.CPP] [--models build/models]
+        [--only dense-8b,30b-a3b] [--threads 1,2] [--rounds 5] [--prompts 128,512] [--generate 32] [--cpu-time] [--logits]
+        [--prepare]
 
-ENGINE is the program examples/engine (tests/examples/example_engine of a build).  llama.cpp is that of llama-cpp-python's
-newest source distribution (PyPI), which is fetched into --llama and built there once (minutes; cmake and ninja).  Models
+ENGINE is the program examples/engine (tests/examples/example_engine of a build).  llama.cpp is --source, else that of
+llama-cpp-python's newest source distribution (PyPI), which is fetched into --llama; it is built there once (minutes; cmake
+and ninja), with its llama-bench (native/bin) for ggml-bench.py.  Models
 are those of scripts/synthetic-gguf.py with the shapes of Llama 3.1 8B and Qwen3-30B-A3B, four layers each and the mix
-Q4_K_M; they are made once.
+Q4_K_M, so that 6 GB of memory do; they are made once.  Four layers of 32 or 48: a token's time is theirs and the output's,
+and what a whole model's takes is not measured.  --prepare builds and makes all that and measures nothing, so that a run
+on a quiet machine only measures: 10 minutes with --rounds 3.
 
 Each process decodes one prompt and then --generate tokens; a round is each prompt with each program, in turns.  Figures are the
 medians of the rounds, ratios those of the pairs within a round.  Both have their weights in pages of 2 MiB where the
@@ -42,7 +46,8 @@ SMALL_MODELS = {"llama": [], "qwen2": [], "qwen3": ["--head-dim", "128"], "gemma
 HUGE_PAGES = "glibc.malloc.hugetlb=1"
 PARTS = ("prompt", "generation")
 OPTIONS = ["-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=ON", "-DGGML_NATIVE=ON", "-DLLAMA_CURL=OFF",
-           "-DLLAMA_OPENSSL=OFF", *(f"-DLLAMA_BUILD_{part}=OFF" for part in ("SERVER", "TESTS", "TOOLS", "EXAMPLES", "COMMON"))]
+           "-DLLAMA_OPENSSL=OFF", *(f"-DLLAMA_BUILD_{part}=OFF" for part in ("SERVER", "TESTS", "EXAMPLES")),
+           f"-DCMAKE_CXX_FLAGS=-include {ROOT / 'scripts/peers/tile_config.h'}"]
 
 
 def numbers(text):
@@ -53,6 +58,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("engine", type=pathlib.Path)
     parser.add_argument("--llama", type=pathlib.Path, default=ROOT / "build/llama")
+    parser.add_argument("--source", type=pathlib.Path)
     parser.add_argument("--models", type=pathlib.Path, default=ROOT / "build/models")
     parser.add_argument("--only", type=lambda text: text.split(","), default=list(SHAPES))
     parser.add_argument("--threads", type=numbers, default=[1, 2])
@@ -61,6 +67,7 @@ def parse():
     parser.add_argument("--generate", type=int, default=32)
     parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--logits", action="store_true")
+    parser.add_argument("--prepare", action="store_true")
     args = parser.parse_args()
     if not args.engine.is_file() or any(name not in SHAPES for name in args.only):
         parser.error(f"ENGINE is a program, and --only of {', '.join(SHAPES)}")
@@ -73,8 +80,8 @@ def run(*command, **more):
         sys.exit(f"{command[0]}: {done.stderr.strip().splitlines()[-1]}")
 
 
-def build_llama(folder):
-    """llama.cpp in FOLDER, and the program beside it that calls it."""
+def fetch_llama(folder):
+    """The source of llama.cpp in FOLDER."""
     folder.mkdir(parents=True, exist_ok=True)
     if not list(folder.glob("llama_cpp_python-*.tar.gz")):
         run(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary=:all:", "--dest", folder,
@@ -84,10 +91,15 @@ def build_llama(folder):
     if not source.is_dir():
         with tarfile.open(archive) as opened:
             opened.extractall(folder, filter="data")
+    return source
+
+
+def build_llama(folder, source):
+    """SOURCE in FOLDER, and the program beside it that calls it."""
     libraries, program = folder / "native/bin", folder / "llama_decoder"
     if not (libraries / "libllama.so").exists():
         run("cmake", "-S", source, "-B", folder / "native", "-G", "Ninja", *OPTIONS)
-        run("cmake", "--build", folder / "native", "--target", "llama")
+        run("cmake", "--build", folder / "native", "--target", "llama", "llama-bench")
     run("cc", "-std=gnu17", "-O2", f"-I{source / 'include'}", f"-I{source / 'ggml/include'}",
         ROOT / "scripts/peers/llama_decoder.c", "-o", program, f"-L{libraries}", "-lllama", "-lggml", "-lggml-base",
         f"-Wl,-rpath,{libraries.resolve()}")
@@ -204,7 +216,11 @@ def compare_logits(args, llama):
 
 def main():
     args = parse()
-    llama = build_llama(args.llama)
+    llama = build_llama(args.llama, args.source or fetch_llama(args.llama))
+    for name in args.only if args.prepare else []:
+        make_model(args.models, name, SHAPES[name])
+    if args.prepare:
+        return
     if args.logits:
         sys.exit(compare_logits(args, llama) > 1.5)
     print(f"tokens per second{' of processor time' if args.cpu_time else ''}: llama.cpp, engine, ratio; load average "

@@ -3,14 +3,15 @@
 """Tokens per second of llama.cpp's server (the wheel of fetch-ggml-hosts.sh) with the plug-in for ggml and without.
 
     ggml-bench.py MODEL.gguf --plugin libggml-tcbtune.so [--threads 1,2] [--rounds 5] [--prompts 128,512]
-        [--generate 32] [--depth N] [--wheels build/ggml-hosts] [--native LLAMA-BENCH] [--db tuning.db] [--own-pool]
-        [--own-attention] [--huge-pages] [--cpu-time] [--log-probabilities]
+        [--generate 32] [--depth N] [--wheels build/ggml-hosts] [--native LLAMA-BENCH [--only-native]] [--db tuning.db]
+        [--own-pool] [--own-attention] [--huge-pages] [--cpu-time] [--log-probabilities]
 
 --depth adds generation behind a prompt of N tokens, in the servers.
 
 All servers stay loaded and are asked in turn, round after round; figures are the medians of the rounds, ratios those of
 the pairs within a round.  --native adds llama.cpp built for this machine: its llama-bench, with the same round's
-prompts and tokens, without the plug-in and with it.  --db adds the plug-in with that tuning database; without it there is none.
+prompts and tokens, without the plug-in and with it; --only-native leaves out all that are the wheel's.  --db adds
+the plug-in with that tuning database; without it there is none.
 --own-pool adds the plug-in with threads of its own instead of the host's, --own-attention the plug-in where the host's
 attention is its own.  --huge-pages tells how much of the plug-in's
 gain its pages of 2 MiB are: it adds the wheel in a process whose malloc asks for such (glibc.malloc.hugetlb=1), as then
@@ -57,14 +58,17 @@ def parse():
     parser.add_argument("--wheels", default=str(ROOT / "build/ggml-hosts"))
     parser.add_argument("--native")
     parser.add_argument("--db")
+    parser.add_argument("--only-native", action="store_true")
     parser.add_argument("--own-pool", action="store_true")
     parser.add_argument("--own-attention", action="store_true")
     parser.add_argument("--huge-pages", action="store_true")
     parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--log-probabilities", action="store_true")
     args = parser.parse_args()
+    if args.only_native and not args.native:
+        parser.error("--only-native wants --native LLAMA-BENCH")
     for path, told in ((args.model, ""), (args.plugin, ""), (args.wheels, "; scripts/fetch-ggml-hosts.sh fetches them")):
-        if not os.path.exists(path):
+        if not os.path.exists(path) and not (args.only_native and path == args.wheels):
             parser.error(f"{path} is not there{told}")
     return args
 
@@ -163,13 +167,16 @@ class Native:
         pass
 
 
-def bench(args, threads):
-    peers = {"wheel": Served(args, threads)}
+def make_servers(args, threads):
+    """Both by name: without the plug-in, and with it."""
+    peers, ours = {}, {}
+    if not args.only_native:
+        peers["wheel"], ours["plug-in"] = Served(args, threads), Served(args, threads, args.plugin)
     if args.native:
         peers["native"] = Native(args, threads)
-    ours = {"plug-in": Served(args, threads, args.plugin)}
-    if args.native:
         ours["native, plug-in"] = Native(args, threads, str(pathlib.Path(args.plugin).resolve()))
+    if args.only_native:
+        return peers, ours
     if args.huge_pages:
         os.environ["GLIBC_TUNABLES"] = HUGE_PAGES
         peers["wheel, 2 MiB"] = Served(args, threads)
@@ -187,6 +194,11 @@ def bench(args, threads):
         os.environ["TCBTUNE_NO_ATTENTION"] = "1"
         ours["own attention"] = Served(args, threads, args.plugin)
         del os.environ["TCBTUNE_NO_ATTENTION"]
+    return peers, ours
+
+
+def bench(args, threads):
+    peers, ours = make_servers(args, threads)
     everyone = {**peers, **ours}
     for name, one in everyone.items():
         if isinstance(one, Served):
@@ -197,7 +209,7 @@ def bench(args, threads):
         order = list(everyone) if i % 2 else list(everyone)[::-1]
         taken = {name: everyone[name].measure() for name in order}
         rounds += [taken] if i else []  # the first warms up
-    for what in rounds[0]["wheel"]:
+    for what in rounds[0][next(iter(peers))]:
         print(f"  {what}, tokens per second")
         for name in (name for name in everyone if what in rounds[0][name]):
             rates = [taken[name][what][0] for taken in rounds]

@@ -28,16 +28,20 @@ from lib.driving import HANGS, drive
 HANGS_S = 120
 OPS = ["softmax", "reduce2d_sum", "reduce2d", "q4k_matvec", "q80_matmul", "matmul_f32", "rmsnorm", "all", "sofmax", "",
        "attention_decode_f16", "rope_append_f16", "rope_append_q80", "q4k_experts_matmul", "mxfp4_experts_swiglu_matmul",
-       "q80_experts_sum_matmul"]
+       "q80_experts_sum_matmul", "attention_decode_q80q40", "attention_prefill_fp8q40", "delta_prefill_bf16",
+       "ssd_decode_f32", "short_conv_prefill_f32", "topk", "route_f32", "iq2xxs_get_rows"]
 SHAPES = ["4x1000", "1x1", "7x33", "1x64x256", "3x17x512", "1x64x500", "0x1", "1xx2", "99999999999x99999999999", "4x-1",
           "1x64x256x2", "1x64x64,h4/2", "1x64x64,h4/3", "1x64x64,h4/2,b0", "9x5x64,h1/1,causal,causal", "1x64x64,",
           "1x64x64,h99999999999/1,b99999999999", "5x40x32,h3/1,p7,ragged,w0", "",
           "3x17x256,e4/2", "3x17x256,e4/5", "3x17x256,e4/2,even,one", "1x64x256,e4096/256,shared64", "2x8x32,e3/2,shared0",
-          "2x8x32,e3/2,bias,oai,bias", "9x5x256,e5/1,zipf10.0", "1x1x32,bias"]
+          "2x8x32,e3/2,bias,oai,bias", "9x5x256,e5/1,zipf10.0", "1x1x32,bias",
+          "3x9x64,h4/2,causal,sinks,alibi,prefix", "3x9x64,h4/2,prefix", "1x9x576,h4/1,vk,v512", "1x9x64,h4/1,vk,v128",
+          "3x16x256,xf16,ybf16,bias", "3x16x256,xf8", "3x16x256,add,xbf16,xf16", "2x5x9", "2x64x65537", "1x32x64,h3/2",
+          "1x40x64,h4/2,rot64", "1x40x64,h4/2,rot72"]
 DEVICES = ["cpu", "cpu:avx2", "cpu:scalar", "cpu:neon", "sm_75", "sm_90", "sm_12", "cuda:0", "cuda:all", "gpu", "all"]
 VALUES = {
     "--op": OPS, "--shape": SHAPES, "--device": DEVICES,
-    "--contract": ["auto", "auto:q8", "f32", "f32", "f16", "q8", "f8"], "--state": ["cold", "hot", "warm"],
+    "--contract": ["f32", "auto", "auto:q8", "f16", "q8", "f8"], "--state": ["cold", "hot", "warm"],
     "--threads": ["1", "2", "0", "-1", "999999", "x"], "--seed": ["1", "0", "18446744073709551615", "-1", "1e9"],
     "--max-trials": ["1", "3", "0", "-5", "x"], "--until-stable": ["1", "0.1", "0", "-1", "nan", "1e400", "x"],
     "--target-ratio": ["1.1", "1", "0", "nan", "inf", "-2"], "--finalists": ["1", "4", "0", "1000000", "x"],
@@ -48,6 +52,9 @@ VALUES = {
     "--repeats": ["1", "2", "0", "-1", "x"], "--format": ["table", "csv", "json", "md", "html", "text", "c-header"],
     "--explain": ["macro=1x1x1", "isa=avx2", "", "macro=4x1000x1,midi=4x1000x1,micro=1x8x1,isa=avx2,threads=1"],
     "--fail-over": ["3%", "5", "0", "-1%", "1e9", "much"],
+    "--model": ["gpt-oss-20b", "list", "gpt-oss-20", ""], "--tokens": ["1", "1,4,32", "0", "1,,2", "99999999999"],
+    "--target": ["sm_80", "sm_90", "sm_90a", "sm_9", "cpu"],
+    "--geometry": ["macro=1x1x1", "macro=1x1x1,macro=1x1x1", "", "isa=mma,,"],
     "--worst": ["5", "20", "-1", "nan", "x"], "--least": ["1", "2", "0", "-1"], "--folds": ["2", "3", "1", "0", "100000"],
     "--arch": ["sm_90", "x86_64-avx2", "none"], "--budget": ["1s", "2s", "300ms", "0s", "-1s", "1e300s", "x"],
 }
@@ -66,14 +73,20 @@ COMMANDS = {
     "replay": ["--strategy", "--repeats", "--starts", "--until-stable", "--seed"],
     "defaults": ["--op", "--arch", "--worst", "--least", "--folds", "--format"],
     "db": ["--op", "--format"],
+    "bench": ["--op", "--shape", "--device", "--contract", "--threads"],
+    "model": ["--model", "--tokens", "--device", "--contract", "--threads"],
+    "ptx": ["--op", "--shape", "--contract", "--target"],
 }
 FORMATS = {"report": ["table", "csv", "json", "md", "html"], "compare": ["table", "md", "json"], "history": ["table", "json"],
-           "defaults": ["text", "table"], "db": ["c-header"]}
+           "defaults": ["text", "table", "features"], "db": ["c-header"]}
 STORED = (("softmax", "4x1000"), ("reduce2d_sum", "7x33"), ("q4k_matvec", "1x64x256"),
-          ("attention_decode_f16", "1x64x64,h4/2"),
+          ("attention_decode_f16", "1x64x64,h4/2"), ("attention_decode_q80q40", "2x64x64,h4/2,causal,prefix,sinks,alibi"),
+          ("q80_matmul", "3x33x64,bias,xf16,ybf16"), ("delta_decode_bf16", "2x32x32,h4/2,b2"),
+          ("short_conv_decode_f32", "1x32x32,h4/2"), ("topk", "2x100x9"), ("route_f32", "3x16x4"),
           ("q4k_experts_swiglu_matmul", "3x16x256,e4/2,shared1,bias,oai"))  # in the sound database
+WANTED = ("--op", "--shape", "--model", "--target")  # most commands that have these need them
 MOST = random_shapes.Most(m=40, n=300, k=1024, elements=1 << 16)
-TAKES_DB = ("sweep", "report", "trial", "history", "lookup", "db")
+TAKES_DB = ("sweep", "report", "trial", "history", "lookup", "db", "bench", "model")
 
 
 def make_databases(tcbtune, folder):
@@ -123,7 +136,7 @@ def draw(rng, folder, ops):
         command += rng.sample(files, rng.randint(1, 2))
     if name == "compare":
         command += rng.choices(files + [str(folder / "target.db")], weights=[8, 1, 1, 1, 1, 1, 8, 1, 8], k=2)
-    options = [o for o in COMMANDS[name] if rng.random() < (0.95 if o in ("--op", "--shape") else 0.2)]
+    options = [o for o in COMMANDS[name] if rng.random() < (0.95 if o in WANTED else 0.2)]
     if rng.random() < 0.05:
         options.append(rng.choice(list(VALUES)))
     if name == "db" and command[1] != "export" and rng.random() < 0.9:
@@ -134,8 +147,16 @@ def draw(rng, folder, ops):
         most = legal.get(option) or VALUES[option][:2]
         command += [option, rng.choice(most if rng.random() < 0.95 else VALUES[option])]
     command += [s for s in SWITCHES if rng.random() < 0.04]
+    if name in ("sweep", "bench"):  # a second each for hundreds of ops is no hang
+        command = ["reduce2d" if word == "all" and before == "--op" else word for before, word in zip(["", *command], command)]
     if name == "sweep":
         command += ["--max-trials", rng.choice(VALUES["--max-trials"][:2]), "--budget", "1s", "--rotation", "8M"]
+    if name == "bench":
+        command += ["--budget", "300ms", "--rotation", "8M"]
+    if name == "model":
+        command.append("--plan")
+    if name == "ptx" and rng.random() < 0.3:
+        command.append("--check")
     if name in TAKES_DB:
         command += ["--db", str(folder / "target.db") if rng.random() < 0.5 else rng.choice(files)]
     return command

@@ -4,11 +4,13 @@
 analysed and run in the emulator against the op's reference.
 
     scripts/random-kernels.py TCBTUNE OUT [--op REGEX] [--target sm_90]... [--count 200] [--minutes N] [--seed 1]
-        [--seconds 120] [--list]
+        [--seconds 120] [--word bits] [--list]
 
 A geometry is one of `tcbtune space`, or the default one; `tcbtune ptx --check` judges the kernel.  What is
 wrong: an error among the findings, a wrong result, a spill of the default geometry, a signal, or more than --seconds.
 OUT gets log.txt, a line for each case and what is to be typed to see it again.
+
+--word: all shapes have it; of ops that take it.
 
 --list draws only: OUT/list.txt gets a line "OP CONTRACT SHAPE [GEOMETRY]" for each, for `gpu_candidates pack --list`,
 whose kernels a GPU runs (gpu-check.sh, GPU_CHECK_LISTED).
@@ -46,12 +48,15 @@ def ops_of(args):
     code, text = run([args.tcbtune, "ops", "--json"], 60)
     if code != 0:
         sys.exit(f"random-kernels.py: {args.tcbtune} ops --json: exit {code}: {text[-300:]}")
-    return [op for op in json.loads(text)["ops"] if re.search(args.op, op["name"])]
+    return [op for op in json.loads(text)["ops"] if re.search(args.op, op["name"]) and
+            (not args.word or args.word in {word["word"] for word in op["words"]})]
 
 
 def draw(args, rng, ops):
     op = rng.choice(ops)
     shape = random_shapes.draw_shape(rng, op, MOST_OF_ROWS if op["shape_form"] == "MxN" else MOST)
+    if args.word and args.word not in shape.split(","):
+        shape += f",{args.word}"
     words = ["--op", op["name"], "--contract", rng.choice(op["contracts"]), "--shape", shape]
     target = rng.choice(args.target or TARGETS)
     code, text = run([args.tcbtune, "space", *words, "--device", target], args.seconds)
@@ -92,6 +97,7 @@ def main():
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--op", default="")
     parser.add_argument("--target", action="append")
+    parser.add_argument("--word")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--minutes", type=float)

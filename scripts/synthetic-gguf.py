@@ -11,8 +11,9 @@ half of the layers, for attn_v and ffn_down; where K is not a multiple of 256 th
 type instead, --mix 2bit a mix of IQ2_XS, IQ3_XXS, Q2_K, Q3_K, Q4_K and Q6_K.  --tied leaves output.weight out; --experts
 makes each layer a mixture.  --architecture also has what else layers of qwen2, qwen3, qwen3moe, qwen3next, qwen35, qwen35moe,
 gpt-oss, gemma3 and gemma4 have (norms of q and k, gates, biases, sinks, norms behind attention and feed-forward, a shared
-expert, and in three of four layers a gated delta net, of as many heads of keys as there are heads, twice as many of values
-and half their size), and --window the size of their windows; any other name has the tensors of llama.
+expert, of gemma4 experts that are half as wide as the dense part beside them, and in three of four layers a gated delta
+net, of as many heads of keys as there are heads, twice as many of values and half their size), and --window the size of
+their windows; any other name has the tensors of llama.
 
 Without --data the file is sparse: as long as a real one, but of weights it holds only the norms, and takes some
 kilobytes of disk.  That does for 'tcbtune model'.  With --data norms are about 1, biases and sinks small, and every weight is a valid random block, drawn so that
@@ -92,8 +93,8 @@ def metadata(args):
     ]
     if args.experts:
         keys += [("llama.expert_count", "u32", args.experts), ("llama.expert_used_count", "u32", args.experts_used)]
-    if args.experts and args.architecture in ("qwen3moe", "gpt-oss"):
-        keys += [("llama.expert_feed_forward_length", "u32", args.ffn)]
+    if args.experts and args.architecture in ("qwen3moe", "gpt-oss", "gemma4"):
+        keys += [("llama.expert_feed_forward_length", "u32", expert_ffn(args))]
     if has_delta_nets(args):
         keys = [key for key in keys if key[0] != "llama.rope.dimension_count"]
         sizes = {"rope.dimension_count": args.head_dim // 4, "full_attention_interval": 4, "ssm.conv_kernel": 4,
@@ -127,6 +128,10 @@ def metadata(args):
 
 def has_delta_nets(args):
     return args.architecture in ("qwen3next", "qwen35", "qwen35moe")
+
+
+def expert_ffn(args):
+    return args.ffn // 2 if args.architecture == "gemma4" else args.ffn
 
 
 def sees_all(args, layer):
@@ -176,6 +181,14 @@ def tensors(args):
         yield from (weight(f"{at}ffn_{part}_shexp", args.hidden, args.ffn) for part in ("gate", "up"))
         yield weight(at + "ffn_down_shexp", args.ffn, args.hidden, wide)
 
+    def beside_dense(at):
+        wide_ffn = expert_ffn(args)
+        yield vector(at + "ffn_gate_inp.scale")
+        yield from (norm(f"{at}{name}") for name in ("pre_ffw_norm_2", "post_ffw_norm_1", "post_ffw_norm_2"))
+        yield weight(at + "ffn_gate_up_exps", args.hidden, 2 * wide_ffn, stack=(experts,))
+        yield vector(at + "ffn_down_exps.scale", experts)
+        yield weight(at + "ffn_down_exps", wide_ffn, args.hidden, wide, (experts,))
+
     has_biases, is_oai, is_gemma = named in ("qwen2", "gpt-oss"), named == "gpt-oss", named in ("gemma3", "gemma4")
     yield weight("token_embd", args.hidden, args.vocab, args.tied)
     if named == "gemma4":
@@ -217,7 +230,10 @@ def tensors(args):
                         for part, size in (("gate", args.ffn), ("up", args.ffn), ("down", args.hidden)))
         if experts and has_deltas:
             yield from shared_expert(at)
-        end, stack = ("_exps", (experts,)) if experts else ("", ())
+        is_beside = experts and named == "gemma4"
+        if is_beside:
+            yield from beside_dense(at)
+        end, stack = ("_exps", (experts,)) if experts and not is_beside else ("", ())
         yield weight(at + "ffn_gate" + end, args.hidden, args.ffn, stack=stack)
         yield weight(at + "ffn_up" + end, args.hidden, args.ffn, stack=stack)
         yield weight(at + "ffn_down" + end, args.ffn, args.hidden, wide, stack)
@@ -274,7 +290,7 @@ def vector_values(name, count, named, rng):
     0."""
     if name.endswith("ssm_a"):
         return [-rng.uniform(0.05, 1) for _ in range(count)]
-    if name.endswith(("norm.weight", "scale.weight", "rope_freqs.weight")):
+    if name.endswith(("norm.weight", "scale.weight", "rope_freqs.weight", ".scale", "_1.weight", "_2.weight")):
         size = 1 / math.sqrt(count) if named == "gemma4" and "attn_q_norm" in name else 1
         return [size * rng.uniform(0.75, 1.25) for _ in range(count)]
     return [rng.uniform(-0.5, 0.5) for _ in range(count)]
@@ -287,7 +303,7 @@ def write_tensor(out, name, kind, dims, args, rng, vector_rng):
     if is_vector and has_data:
         out.write(struct.pack(f"<{count}f", *vector_values(name, count, args.architecture, vector_rng)))
     elif is_vector:
-        out.write(struct.pack("<f", float(name.endswith("norm.weight"))) * count)
+        out.write(struct.pack("<f", float("norm" in name or name.endswith(".scale"))) * count)
     elif not has_data:
         out.seek(count * TYPES[kind][2], 1)
     else:
@@ -334,7 +350,7 @@ def parse(argv):
     if args.vocab < 259:
         parser.error("--vocab is 259 or more: three marks and the bytes")
     multiple = max(32, TYPES[args.type][1] if args.type else 256 if args.mix else 0)
-    if any(k % multiple for k in (args.hidden, args.ffn, args.heads * args.head_dim)):
+    if any(k % multiple for k in (args.hidden, args.ffn, args.heads * args.head_dim, expert_ffn(args) if args.experts else 0)):
         parser.error(f"--hidden, --ffn and heads times --head-dim are multiples of {multiple}, a block of weights")
     return args
 

@@ -61,11 +61,11 @@ trap tell EXIT
 not_run=""
 for part in ${1:-dev slow asan tsan neon}; do
 	case "$part" in
-	# Of many like cases of GPU kernels dev takes one half, slow the other (tests/instrumented.h).
+	# Of many like cases of GPU kernels dev takes one quarter, slow another (tests/instrumented.h).
 	dev) run ci all -LE slow ;;
 	slow) run ci all -L slow ;;
 	# Tests that install and compile (install), read sources (house) or judge what is printed (printed) gain nothing
-	# here. Of many like cases some tests take a sixth (tests/instrumented.h).
+	# here. Of many like cases some tests take a sixteenth (tests/instrumented.h).
 	# Drivers in software are neither instrumented nor free of leaks (webgpu).
 	asan) run asan all -LE 'slow|install|house|printed|webgpu' ;;
 	tsan) run tsan thread_tests -L threads ;;

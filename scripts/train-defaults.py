@@ -2,38 +2,47 @@
 # SPDX-License-Identifier: MIT
 """Learns which geometry is fast from stored trials and writes the table that the library asks (docs/defaults.md).
 
-    scripts/train-defaults.py FEATURES --after _matmul --name FAMILY [--text REPORT] [--sample TRIALS]
-        [--out TABLE.c --spaces FILE --tcbtune PROGRAM]
+    scripts/train-defaults.py FEATURES --family NAME [--carried CARRIED] [--bench FILE] [--tcbtune PROGRAM]
+        [--text REPORT] [--sample TRIALS] [--out TABLE.c]
 
-FEATURES: what `tcbtune defaults DATABASE... --arch ARCH --format features` prints.  Of these, the trials of ops that are
-called FORMAT and AFTER, at shapes of --least rows or more.  The table's geometries are what is predicted to be the
-least in whole spaces, of random problems: FILE has these, and is made with PROGRAM where it is not there.
+FEATURES and CARRIED: what `tcbtune defaults DATABASE... --arch ARCH --format features` and `--format carried` print.  Of
+these, what is of the family: ops whose geometries are of the same space.  FILE: lines of `tcbtune bench --json`, whose
+times count, too.  The table's geometries are those that were good at some problem and are predicted to be near the least
+of all such at others.
 
 What is learned is how much slower a geometry is than the best of its shape: trees that ask the same at all nodes of a
 level (so that a leaf's number is the answers), each fitted to what the trees before have left over, in which shapes are
-compared with themselves alone.  Judged: shapes are dealt to parts, each part judged by trees and geometries of the
-others; of what was measured at a shape the one that is predicted to be the least, over the least.
+compared with themselves alone.  Judged: shapes are dealt to parts, each part judged by trees of the others; of what was
+measured at a shape the one that is predicted to be the least, over the least.  Beside it what the default without the
+table loses, where that was measured, and how both do together: the default stays unless another is predicted to take so
+much less.  That margin is the one of --margins that loses the least in the judgement.
 
 Needs NumPy.  The same input makes the same table.
 """
 import argparse
 import collections
+import json
+import lzma
 import math
 import pathlib
-import random
 import re
 import subprocess
+import sys
 
 import numpy as np
 
 HOT_SHARE = 1 / 3  # as src/cli/tune/default_cells.c counts losses
 DEPTH = 6
 ONE = 16384
+GOOD = 1.3  # as src/cli/tune/default_features.c
 BINS = 32
 SAMPLE_PROBLEMS, SAMPLE_BEST, SAMPLE_OTHERS = 12, 6, 18
-FIRST_COLUMN = 9  # of a line: before it what a trial is and took, from it on features
+FIRST_COLUMN = 11  # of a line: before it what a trial is and took, from it on features
+FIRST = 8  # trials that a sweep begins with, as TCB_STARTS_LEARNED
+FAILED = 10  # at most so much is lost where a mean is taken
 FAR = 0.5  # logarithm of a loss from which on a geometry is as good as none
 BEST_KEPT, OTHERS_KEPT = 250, 350  # a few problems of thousands would be all that counts
+CONTRACTS = ("f32", "f16", "q8")  # enum tcb_contract
 
 
 def over_best(times, group):
@@ -55,29 +64,79 @@ def thinned(loss, group, seed):
     return kept
 
 
-class Trials:
-    """The lines of FEATURES as arrays."""
+class Line:
+    """A line of FEATURES: what was tried, and what it took."""
 
-    def __init__(self, path, family, least, seed):
-        lines = path.read_text(encoding="utf-8").splitlines()
-        head = lines[0].split("\t")
-        self.names = head[FIRST_COLUMN:]
-        rows = [line.split("\t") for line in lines[1:]]
-        rows = [r for r in rows if re.fullmatch(family, r[0]) and int(r[4].split("x")[0]) >= least]
-        self.arch = rows[0][2]
-        self.shapes = [r[4] for r in rows]
-        self.geometries = [r[8] for r in rows]
-        self.x = np.array([[int(v) for v in r[FIRST_COLUMN:]] for r in rows], np.int16)
-        cold, hot = np.array([float(r[6]) for r in rows]), np.array([float(r[7]) for r in rows])
+    def __init__(self, text):
+        words = text.split("\t", FIRST_COLUMN)
+        self.family, self.op, self.contract, self.arch, self.device, self.shape = words[:6]
+        self.cold, self.hot, self.default, self.geometry = float(words[7]), float(words[8]), int(words[9]), words[10]
+        self.numbers = words[11]
+
+    def features(self):
+        return np.array(self.numbers.split("\t"), np.int16)
+
+
+def bench_lines(path, args, device):
+    """What `tcbtune bench --json` found, as lines; and of each of its problems the lines of the whole space."""
+    lines, spaces = [], []
+    with lzma.open(path, "rt", encoding="utf-8") as results:
+        for result in (json.loads(line) for line in results if line.startswith("{")):
+            ns = collections.defaultdict(dict)
+            for one in result["results"]:
+                problem = (one["op"], one["contract"], one["shape"]["text"])
+                for row in one["rows"]:
+                    ns[problem, row["geometry"]][one["state"]] = row["ns"]["median"]
+            for op, contract, shape in {problem for problem, _ in ns}:
+                words = ["--op", op, "--contract", contract, "--device", result["device"], "--shape", shape]
+                run = subprocess.run([args.tcbtune, "space", *words, "--features"], capture_output=True, text=True)
+                spaces.append([Line(row) for row in run.stdout.splitlines()[1:]])
+                for line in spaces[-1]:
+                    found = ns.get(((op, contract, shape), line.geometry))
+                    if found:
+                        line.cold, line.hot, line.device = found["cold"], found["hot"], device
+                        lines.append(line)
+    return lines, spaces
+
+
+class Trials:
+    """The lines of one family as arrays."""
+
+    def __init__(self, args):
+        with open(args.features, encoding="utf-8") as text:
+            self.names = next(text).rstrip("\n").split("\t")[FIRST_COLUMN:]
+            lines = [Line(line.rstrip("\n")) for line in text if line.startswith(args.family + "\t")]
+        self.spaces = []
+        for path in args.bench:
+            more, spaces = bench_lines(path, args, lines[0].device)
+            lines += [line for line in more if line.family == args.family]
+            self.spaces += [space for space in spaces if space and space[0].family == args.family]
+        lines = [line for line in lines if args.least <= int(line.shape.split("x")[0]) and
+                 re.fullmatch(args.contracts, line.contract)]
+        if not lines:
+            sys.exit(f"{args.features} has no trials of {args.family}")
+        lines = list({(line.op, line.contract, line.device, line.shape, line.geometry): line for line in lines}.values())
+        self.arch = lines[0].arch
+        x = np.array([line.features() for line in lines])
+        threads = x[:, self.names.index("threads_all")]
         groups = {}
-        self.group = np.array([groups.setdefault((r[0], r[1], r[3], r[4]), len(groups)) for r in rows])
+        group = np.array([groups.setdefault((line.op, line.contract, line.device, line.shape, str(t)), len(groups))
+                          for line, t in zip(lines, threads)])
         self.keys = list(groups)
-        self.loss = np.maximum(over_best(cold, self.group), 1 + HOT_SHARE * (over_best(hot, self.group) - 1))
-        kept = thinned(self.loss, self.group, seed)
-        self.x, self.loss, self.group = self.x[kept], self.loss[kept], self.group[kept]
-        self.shapes = [shape for shape, keep in zip(self.shapes, kept) if keep]
-        self.geometries = [geometry for geometry, keep in zip(self.geometries, kept) if keep]
-        self.count = np.bincount(self.group)
+        cold, hot = np.array([line.cold for line in lines]), np.array([line.hot for line in lines])
+        loss = np.maximum(over_best(cold, group), 1 + HOT_SHARE * (over_best(hot, group) - 1))
+        self.default = np.array([line.default for line in lines])
+        kept = np.flatnonzero(thinned(loss, group, args.seed) | (self.default > 0))
+        self.x, self.loss, self.group, self.default = x[kept], loss[kept], group[kept], self.default[kept]
+        self.shapes = [lines[i].shape for i in kept]
+        self.geometries = [lines[i].geometry for i in kept]
+        self.contracts = sorted({line.contract for line in lines}, key=CONTRACTS.index)
+        self.count = np.bincount(self.group, minlength=len(self.keys))
+
+    def default_of(self, rows):
+        """Which of ROWS, all of a problem, is what the default is without a table; None: it was not measured."""
+        of_rule, of_op = rows[self.default[rows] == 2], rows[self.default[rows] == 1]
+        return of_rule[0] if len(of_rule) else of_op[0] if len(of_op) else None
 
 
 # --- trees ---
@@ -185,6 +244,11 @@ def numbers(geometry):
     return out
 
 
+def sizes_of(shape):
+    sizes = [int(v) for v in shape.split(",")[0].split("x")]
+    return dict(zip("mnk", sizes + [0] * (3 - len(sizes))))
+
+
 class Forms:
     """Geometries without what follows from the shape: tiles that are as large as it are 0."""
 
@@ -195,111 +259,166 @@ class Forms:
             knobs.update(key for key in numbers(text) if isinstance(key, str))
         self.knobs = [name for name in trials.names[first_knob:] if name in knobs and name not in WORDS]
         self.fields = WORDS + TILES + self.knobs
-        column = {name: first_knob + trials.names[first_knob:].index(name) for name in WORDS + self.knobs}
-        self.column = column
+        self.column = {name: first_knob + trials.names[first_knob:].index(name) for name in WORDS + self.knobs}
 
-    def form_of(self, geometry, x):
-        tiles = numbers(geometry)
-        return tuple(int(x[self.column[f]]) if f in self.column else
-                     0 if f[0] == "macro" or f == ("midi", "k") else tiles[f] for f in self.fields)
+    def tile_of(self, field, value, size):
+        level, d = field
+        if size and value >= size and (level == "macro" or (level == "midi" and d == "k")):
+            return 0
+        return value
+
+    def form_of(self, shape, geometry, x):
+        tiles, sizes = numbers(geometry), sizes_of(shape)
+        return tuple(int(x[self.column[f]]) if f in self.column else self.tile_of(f, tiles[f], sizes[f[1]])
+                     for f in self.fields)
 
 
 def cover(losses, problems, most):
-    """Of {form: [(problem, loss)]} the forms of which each problem's best loses the least, summed over PROBLEMS."""
-    names = sorted(losses)
-    rows = [(np.array([p for p, _ in losses[name]]), np.array([loss for _, loss in losses[name]])) for name in names]
-    best = np.full(problems, FAR)
-    chosen = []
-    while len(chosen) < most:
-        gains = [np.maximum(best[at] - loss, 0).sum() for at, loss in rows]
-        at = int(np.argmax(gains))
-        if gains[at] <= 1e-3:
+    """Of {form: [(problem, loss)]} MOST forms: those of which each problem's best loses the least, summed over PROBLEMS,
+    then as many again of the others, for problems where the first are not legal, and so on."""
+    left = {form: (np.array([p for p, _ in rows]), np.array([loss for _, loss in rows])) for form, rows in losses.items()}
+    chosen, first = [], ""
+    while len(chosen) < most and left:
+        best = np.full(problems, FAR)
+        before = len(chosen)
+        while len(chosen) < most:
+            names = sorted(left)
+            gains = [np.maximum(best[left[name][0]] - left[name][1], 0).sum() for name in names]
+            at = int(np.argmax(gains)) if gains else 0
+            if not gains or gains[at] <= 1e-3:
+                break
+            chosen.append(names[at])
+            where, loss = left.pop(names[at])
+            best[where] = np.minimum(best[where], loss)
+        first = first or f"{len(chosen)} that lose {100 * best.mean():.1f} %, at most {100 * best.max():.1f} %"
+        if len(chosen) == before:
             break
-        chosen.append(names[at])
-        best[rows[at][0]] = np.minimum(best[rows[at][0]], rows[at][1])
-    print(f"{len(chosen)} geometries for {problems} spaces: {100 * best.mean():.1f} % over the least prediction, "
-          f"the worst {100 * best.max():.1f} %")
+    print(f"{len(chosen)} geometries for {problems} problems; {first}")
     return chosen
 
 
-def draw_size(rng, least, most, multiple):
-    return max(multiple, round(2 ** rng.uniform(math.log2(least), math.log2(most)) / multiple) * multiple)
+def distil(trials, trees, forms, args):
+    """Forms that are predicted to be near the least of all at each problem, of each contract so many."""
+    losses = {contract: collections.defaultdict(list) for contract in trials.contracts}
+    problems = dict.fromkeys(trials.contracts, 0)
 
+    # What was benched is in no database, so that it was not carried to others.
+    good = {forms.form_of(shape, geometry, x) for shape, geometry, x, loss in
+            zip(trials.shapes, trials.geometries, trials.x, trials.loss) if loss <= GOOD}
 
-def draw_spaces(path, trials, args):
-    """Writes the lines of the spaces of random problems: formats in turn, sizes of models and others."""
-    rng = random.Random(args.seed)
-    ops = sorted({key[0] for key in trials.keys})
-    done = 0
-    with open(path, "w", encoding="utf-8") as out:
-        while done < args.problems:
-            m = draw_size(rng, args.least, 2048, 1) if rng.random() < 0.6 else 2 ** rng.randrange(4, 12)
-            n = draw_size(rng, 1024, 20480, 256 if rng.random() < 0.5 else 1)
-            k = draw_size(rng, 1024, 16384, 256 if rng.random() < 0.7 else 1024)
-            words = ["--op", ops[done // 2 % len(ops)], "--contract", ("f16", "q8")[done % 2], "--device", trials.arch,
-                     "--shape", f"{m}x{n}x{k}"]
-            run = subprocess.run([args.tcbtune, "space", *words, "--features"], capture_output=True, text=True)
-            done += 1
-            if run.returncode == 0:
-                head, lines = run.stdout.split("\n", 1)
-                out.write(lines if out.tell() else head + "\n" + lines)
+    def add(lines):
+        x = np.array([line.features() for line in lines])
+        score = predict(trees, x) / ONE
+        contract = lines[0].contract
+        for loss, line, numbers_of_it in zip(score - score.min(), lines, x):
+            if loss < FAR:
+                losses[contract][forms.form_of(line.shape, line.geometry, numbers_of_it)].append((problems[contract], loss))
+        problems[contract] += 1
 
-
-class Spaces:
-    """The lines of `tcbtune space --features` of many problems."""
-
-    def __init__(self, path):
-        self.contracts, self.geometries, problems, place, x = [], [], {}, [], []
-        with open(path, encoding="utf-8") as lines:
-            next(lines)
-            for line in lines:
-                words = line.rstrip("\n").split("\t", FIRST_COLUMN)
-                self.contracts.append(words[1])
-                self.geometries.append(words[8])
-                place.append(problems.setdefault((words[0], words[1], words[4]), len(problems)))
-                x.append(np.array(words[FIRST_COLUMN].split("\t"), np.int16))
-        self.contracts, self.place, self.x = np.array(self.contracts), np.array(place), np.array(x)
-
-
-def distil(spaces, trees, forms, contract, most):
-    """Forms that are predicted to be near the least of whole spaces, of CONTRACT.  One that is near nowhere is of no use."""
-    losses = collections.defaultdict(list)
-    score = predict(trees, spaces.x) / ONE
-    least = np.full(spaces.place.max() + 1, np.inf)
-    np.minimum.at(least, spaces.place, score)
-    problems, place = np.unique(spaces.place[spaces.contracts == contract], return_inverse=True)
-    rows = np.flatnonzero(spaces.contracts == contract)
-    for r, p in zip(rows, place):
-        loss = score[r] - least[spaces.place[r]]
-        if loss < FAR:
-            losses[forms.form_of(spaces.geometries[r], spaces.x[r])].append((p, loss))
-    return cover(losses, len(problems), most)
+    lines, last = [], None
+    with open(args.carried, encoding="utf-8") as text:
+        next(text)
+        for row in text:
+            line = Line(row.rstrip("\n"))
+            problem = (line.op, line.contract, line.device, line.shape)
+            if lines and problem != last:
+                add(lines)
+                lines = []
+            last = problem
+            if line.contract in losses and args.least <= sizes_of(line.shape)["m"]:
+                lines.append(line)
+    if lines:
+        add(lines)
+    for space in trials.spaces:
+        add([line for line in space if forms.form_of(line.shape, line.geometry, line.features()) in good])
+    chosen = []
+    for contract in trials.contracts:
+        chosen += cover(losses[contract], problems[contract], args.forms)
+    return list(dict.fromkeys(chosen))
 
 
 # --- judgement ---
 
 def figures(losses):
     losses = np.array(losses) - 1
+    if not len(losses):
+        return "none"
     return f"median {100 * np.median(losses):5.1f} %, p90 {100 * np.quantile(losses, 0.9):5.1f} %, " \
-           f"worst {100 * losses.max():6.1f} %, {len(losses)} shapes"
+           f"worst {100 * losses.max():6.1f} %, {len(losses)} problems"
+
+
+def best_of_chance(losses):
+    """What is expected of the least of FIRST of LOSSES, drawn at random."""
+    ways = [math.comb(len(losses) - 1 - i, FIRST - 1) for i in range(len(losses))]
+    return float(np.minimum(np.sort(losses), FAILED) @ (np.array(ways) / sum(ways)))
+
+
+class Judged:
+    """Of a problem, by trees without its shape."""
+
+    def __init__(self, trials, rows, score):
+        best, default = rows[score[rows].argmin()], trials.default_of(rows)
+        self.loss = trials.loss[best]
+        self.of_eight = trials.loss[rows[np.argsort(score[rows], kind="stable")[:FIRST]]].min()
+        self.of_chance = best_of_chance(trials.loss[rows])
+        self.default = None if default is None else trials.loss[default]
+        self.gain = None if default is None else score[default] - score[best]
+
+    def together(self, margin):
+        """What is lost where the default stays, unless the best is predicted to take so much less."""
+        return self.loss if self.default is None or self.gain >= margin else self.default
 
 
 def left_out(trials, args):
-    """{group: what that loses there which is predicted to be the least}, by trees without its shape."""
+    """{group: what is lost there} by trees without its shape."""
     shapes = sorted(set(trials.shapes))
     order = np.random.default_rng(args.seed).permutation(len(shapes))
     part = {shapes[s]: i % args.folds for i, s in enumerate(order)}
     parts = np.array([part[s] for s in trials.shapes])
-    losses = {}
+    judged = {}
     for p in range(args.folds):
         train, held = parts != p, parts == p
+        if not held.any() or not train.any():
+            continue
         _, group = np.unique(trials.group[train], return_inverse=True)
         trees = learn(trials.x[train], trials.loss[train], group, args)
-        score = predict(trees, trials.x)
+        score = predict(trees, trials.x) / ONE
         for g in np.unique(trials.group[held]):
-            rows = np.flatnonzero(trials.group == g)
-            losses[g] = trials.loss[rows[score[rows].argmin()]]
-    return losses
+            if trials.count[g] >= args.judged_least:
+                judged[g] = Judged(trials, np.flatnonzero(trials.group == g), score)
+    return judged
+
+
+def choose_margin(judged, margins):
+    """The one by which the least is lost: by the mean logarithm and the worst tenth."""
+    def lost(margin):
+        losses = np.sort(np.log([j.together(margin) for j in judged]))
+        return losses.mean() + losses[int(0.9 * len(losses)):].mean()
+    return min(margins, key=lost)
+
+
+def judge(trials, args):
+    """The report, the margin, and of ranges of m what is lost."""
+    judged = left_out(trials, args)
+    margin = choose_margin(list(judged.values()), args.margins)
+    text, ranges = "", []
+    for g in sorted(judged, key=lambda g: trials.keys[g]):
+        one = judged[g]
+        default = "      ?" if one.default is None else f"{100 * (one.default - 1):7.1f}"
+        text += f"{' '.join(trials.keys[g]):72} {100 * (one.together(margin) - 1):6.1f} %, default {default} % of " \
+                f"{trials.count[g]:5}\n"
+    both = [one for one in judged.values() if one.default is not None]
+    for name, low, high in ("all", 0, 1 << 30), ("m <= 64", 0, 64), ("m > 64", 65, 1 << 30):
+        some = [j.together(margin) for g, j in judged.items() if low <= int(trials.keys[g][3].split("x")[0]) <= high]
+        text += f"{name:36} {figures(some)}\n"
+        if name != "all" and some:
+            ranges.append((high if high < 1 << 30 else 0, some))
+    text += f"{'best of the eight least':36} {figures([one.of_eight for one in judged.values()])}\n"
+    text += f"{'best of eight at random':36} {figures([one.of_chance for one in judged.values()])}\n"
+    text += f"{'where the default was measured':36} {figures([one.together(margin) for one in both])}\n"
+    text += f"{'  the default':36} {figures([one.default for one in both])}\n"
+    text += f"the default stays unless another takes {100 * margin:.0f} % less\n"
+    return text, margin, ranges
 
 
 # --- the table ---
@@ -320,16 +439,29 @@ def fill(values, width=118):
 
 def reach(trials, least):
     """What is 4 times smaller or larger than all that was measured is too far; of rows only what was learned from."""
-    sizes = np.array([[int(v) for v in shape.split(",")[0].split("x")] for shape, count in
-                      zip((key[3] for key in trials.keys), trials.count) if count >= 20])
-    return (least, *np.maximum(sizes.min(axis=0)[1:] // 4, 1)), tuple(4 * sizes.max(axis=0))
+    sizes = np.array([list(sizes_of(key[3]).values()) for key, count in zip(trials.keys, trials.count) if count >= 5])
+    low = np.maximum([max(v // 4, 1) if v else 0 for v in sizes.min(axis=0)], (least, 0, 0))
+    return tuple(low), tuple(4 * sizes.max(axis=0))
 
 
-def print_table(trials, forms, names, trees, ranges, args):
-    label = f"{trials.arch}_{args.name}".replace("-", "_")
+def words_of(trials):
+    """TCB_WORD_ names of all words that were learned from, as the sum of their bits."""
+    said = {word for key in trials.keys for word in re.findall(r"[a-z]+", ",".join(key[3].split(",")[1:]))}
+    names = {"h": ("QUERY", "KV", "SEQUENCES"), "b": ("SEQUENCES",), "p": ("PAGE",), "w": ("WINDOW",), "c": ("CAP",),
+             "e": ("EXPERTS", "USED", "SKEW", "EVEN"), "zipf": ("SKEW",), "rot": ("ROTATED",), "v": ("VALUES",),
+             "vk": ("VIEW",), "x": ("X_TYPE",), "xf": ("X_TYPE",), "xbf": ("X_TYPE",), "yf": ("Y_TYPE",), "ybf": ("Y_TYPE",)}
+    words = sorted({name for word in said for name in names.get(word, (word.upper(),))})
+    return " | ".join(f"UINT64_C(1) << TCB_WORD_{name}" for name in words) or "0"
+
+
+def print_table(trials, forms, names, trees, margin, ranges, args):
+    label = f"{trials.arch}_{args.family}".replace("-", "_")
     least, most = reach(trials, args.least)
+    if ranges[-1][0]:
+        ranges = [*ranges[:-1], (0, ranges[-1][1])]
     fields = [f"{{ TCB_AXIS_KNOB, TCB_KNOB_{f.upper()} }}" if isinstance(f, str) else
               f"{{ TCB_AXIS_TILE_{f[1].upper()}, {LEVELS[f[0]]} }}" for f in forms.fields]
+    contracts = " | ".join(f"1u << TCB_CONTRACT_{contract.upper()}" for contract in trials.contracts)
     out = f"""/* SPDX-License-Identifier: MIT
  *
  * Written by scripts/train-defaults.py from {len(trials.x)} trials of {len(trials.keys)} problems; not edited by hand.
@@ -356,9 +488,21 @@ static const int16_t forms[] = {{
     out += f"""}};
 
 const struct tcb_learned tcb_learned_{label} = {{
-\t"{args.after}", "{trials.arch}", {{ {', '.join(str(v) for v in least)} }}, {{ {', '.join(str(v) for v in most)} }},
-\tsizeof losses / sizeof *losses, losses, sizeof fields / sizeof *fields, fields,
-\t{len(names)}, forms, sizeof trees / sizeof *trees, trees,
+\t.family = "{args.family}",
+\t.arch = "{trials.arch}",
+\t.contracts = {contracts},
+\t.words = {words_of(trials)},
+\t.margin = {round(margin * ONE)},
+\t.least = {{ {', '.join(str(v) for v in least)} }},
+\t.most = {{ {', '.join(str(v) for v in most)} }},
+\t.loss_count = sizeof losses / sizeof *losses,
+\t.losses = losses,
+\t.field_count = sizeof fields / sizeof *fields,
+\t.fields = fields,
+\t.form_count = {len(names)},
+\t.forms = forms,
+\t.tree_count = sizeof trees / sizeof *trees,
+\t.trees = trees,
 }};
 """
     return out
@@ -373,7 +517,7 @@ def sample(trials, args):
         rows = np.flatnonzero(trials.group == g)
         rows = rows[np.argsort(trials.loss[rows], kind="stable")]
         some = [*rows[:SAMPLE_BEST], *rng.permutation(rows[SAMPLE_BEST:])[:SAMPLE_OTHERS]]
-        op, contract, _, shape = trials.keys[g]
+        op, contract, _, shape, _ = trials.keys[g]
         out += "".join(f"{op} {contract} {shape} {trials.loss[r]:.3f} {trials.geometries[r]}\n" for r in some)
     return out
 
@@ -381,51 +525,41 @@ def sample(trials, args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("features", type=pathlib.Path)
-    parser.add_argument("--after", default="_matmul", help="what follows the format in the names of the family's ops")
-    parser.add_argument("--name", default="quant_matmul", help="of the family, in the table's name")
-    parser.add_argument("--least", type=int, default=9, help="rows of a shape")
+    parser.add_argument("--family", required=True, help="as the first column has it")
+    parser.add_argument("--contracts", default=".*", help="a regular expression of those that are learned")
+    parser.add_argument("--least", type=int, default=1, help="rows of a shape")
+    parser.add_argument("--bench", type=pathlib.Path, action="append", default=[], help="lines of `tcbtune bench --json`, .xz")
     parser.add_argument("--out", type=pathlib.Path, help="the C source")
     parser.add_argument("--text", type=pathlib.Path, help="what was judged, a line for each problem")
     parser.add_argument("--sample", type=pathlib.Path, help="some of the trials, for the table's test")
-    parser.add_argument("--judged-least", type=int, default=30, help="trials of a problem that is judged")
+    parser.add_argument("--judged-least", type=int, default=15, help="trials of a problem that is judged")
     parser.add_argument("--folds", type=int, default=6, help="parts that are left out in turn")
-    parser.add_argument("--spaces", type=pathlib.Path, help="lines of `tcbtune space --features` of many problems")
-    parser.add_argument("--tcbtune", default="tcbtune", help="the program that enumerates them")
-    parser.add_argument("--problems", type=int, default=360, help="of which it does")
-    parser.add_argument("--forms", type=int, default=110, help="geometries of a contract in the table, at most")
-    parser.add_argument("--trees", type=int, default=300)
+    parser.add_argument("--carried", type=pathlib.Path, help="lines of `tcbtune defaults --format carried`")
+    parser.add_argument("--tcbtune", default="tcbtune", help="the program that says features of what bench measured")
+    parser.add_argument("--forms", type=int, default=80, help="geometries of a contract in the table, at most")
+    parser.add_argument("--margins", type=lambda text: [float(v) for v in text.split(",")], default=[0.0, 0.03, 0.06, 0.1, 0.15])
+    parser.add_argument("--trees", type=int, default=200)
     parser.add_argument("--rate", type=float, default=0.15)
     parser.add_argument("--columns", type=float, default=0.3, help="share of the features that a tree may ask")
     parser.add_argument("--ridge", type=float, default=3.0)
     parser.add_argument("--clip", type=float, default=4.0, help="worse losses count as this")
-    parser.add_argument("--near", type=float, default=0.1, help="weight of the slowest")
-    parser.add_argument("--scale", type=float, default=0.4, help="of the weights' decay with the logarithm of the loss")
+    parser.add_argument("--near", type=float, default=0.02, help="weight of the slowest")
+    parser.add_argument("--scale", type=float, default=0.15, help="of the weights' decay with the logarithm of the loss")
     parser.add_argument("--evenness", type=float, default=0.5, help="1: problems count the same, 0: trials do")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    trials = Trials(args.features, f"[a-z0-9]+{args.after}", args.least, args.seed)
-    forms = Forms(trials)
-    judged = {g: loss for g, loss in left_out(trials, args).items() if trials.count[g] >= args.judged_least}
-    text, ranges = "", []
-    for g in sorted(judged, key=lambda g: trials.keys[g]):
-        text += f"{' '.join(trials.keys[g]):64} {100 * (judged[g] - 1):6.1f} % of {trials.count[g]:5}\n"
-    for name, low, high in ("all", 0, 1 << 30), ("m <= 64", 0, 64), ("m > 64", 65, 1 << 30):
-        some = [loss for g, loss in judged.items() if low <= int(trials.keys[g][3].split("x")[0]) <= high]
-        text += f"{name:8} {figures(some)}\n"
-        if name != "all":
-            ranges.append((high if high < 1 << 30 else 0, some))
+    trials = Trials(args)
+    text, margin, ranges = judge(trials, args)
     print(text, end="")
     if args.text:
         args.text.write_text(text, encoding="utf-8")
     if args.sample:
         args.sample.write_text(sample(trials, args), encoding="utf-8")
     if args.out:
+        forms = Forms(trials)
         trees = learn(trials.x, trials.loss, trials.group, args)
-        if not args.spaces.exists():
-            draw_spaces(args.spaces, trials, args)
-        spaces = Spaces(args.spaces)
-        names = [name for contract in ("f16", "q8") for name in distil(spaces, trees, forms, contract, args.forms)]
-        args.out.write_text(print_table(trials, forms, names, trees, ranges, args), encoding="utf-8")
+        names = distil(trials, trees, forms, args)
+        args.out.write_text(print_table(trials, forms, names, trees, margin, ranges, args), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -56,6 +56,7 @@ static int create(const struct weights_kind *kind, size_t n, const struct weight
 					   .n = n,
 					   .k = kind->k,
 					   .threads = work->threads,
+					   .contract = TCBRT_CONTRACT_AUTO, /* the fastest that is as exact */
 					   .layout = kind->packer ? kind->info.layout : TCBRT_LAYOUT_ANY_M,
 					   .words = work->used ? words : NULL };
 

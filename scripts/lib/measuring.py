@@ -1,22 +1,34 @@
 # SPDX-License-Identifier: MIT
 """What scripts that measure share: calling tcbtune, choosing from what it says, and tables."""
 import json
+import os
 import re
 import shlex
 import subprocess
 import sys
 
 
+REFUSED = (2, 3)  # what tcbtune exits with where an op has no such shapes, or a device no kernels for them
+
+
 class Failed(Exception):
-    """A command that did not succeed, with its last words."""
+    """A command that did not succeed, with its last words and its exit status."""
+
+    def __init__(self, message, status=None):
+        super().__init__(message)
+        self.status = status
 
 
-def call(command):
-    """What COMMAND printed on standard output."""
+def call(command, limit_s=None, processors=None):
+    """What COMMAND printed on standard output, within LIMIT_S, on PROCESSORS."""
     words = [str(word) for word in command]
-    run = subprocess.run(words, capture_output=True, text=True)
+    pin = (lambda: os.sched_setaffinity(0, processors)) if processors else None
+    try:
+        run = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=limit_s, preexec_fn=pin)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{shlex.join(words)}: still running after {limit_s:.0f} s") from None
     if run.returncode != 0:
-        raise Failed(f"{shlex.join(words)}: exit {run.returncode}: {run.stderr.strip()[-800:]}")
+        raise Failed(f"{shlex.join(words)}: exit {run.returncode}: {run.stderr.strip()[-800:]}", run.returncode)
     return run.stdout
 
 

@@ -5,9 +5,9 @@
     scripts/peers/delta_fla.py [--rounds 5] SHAPE...
 
 SHAPE is tcbtune's: tokens x value width x key width, heads / heads of keys, and sequences: 1x128x128,h32/16,b8.  Up to 8
-tokens the recurrent kernel, more by chunks; queries, keys and values in bf16, states in f32, which come in as many copies
-as exceed the L2 four times over; a CUDA graph goes through them in turn.  Prints, for each shape, the median of the
-microseconds of a call over the rounds.
+tokens the recurrent kernel, more by chunks; queries, keys and values in bf16, gates and states in f32; all come in as
+many copies as exceed the L2 four times over, and once more in one copy, hot; a CUDA graph goes through them in turn.
+Prints, for each shape, the median of the microseconds of a call over the rounds.  Needs fla-core and einops.
 """
 import argparse
 import re
@@ -26,19 +26,21 @@ def measure(text, rounds):
     m, n, k, heads, keys, b = map(int, (m, n, k, heads, keys, b or 1))
     rule = fused_recurrent_gated_delta_rule if m <= FEW else chunk_gated_delta_rule
     l2 = torch.cuda.get_device_properties(0).L2_cache_size
-    copies = min(COPIES_MOST, max(2, -(-L2_TIMES * l2 // (4 * b * heads * k * n))))
+    inputs_bytes = b * (2 * m * (2 * keys * k + heads * n) + 4 * heads * (k * n + 2 * m))
+    copies = min(COPIES_MOST, max(2, -(-L2_TIMES * l2 // inputs_bytes)))
 
-    def normal(*shape):
-        return torch.randn(shape, device="cuda", dtype=torch.bfloat16)
-    q, key, v = normal(b, m, keys, k), normal(b, m, keys, k), normal(b, m, heads, n)
-    g = -torch.rand((b, m, heads), device="cuda")
-    beta = torch.rand((b, m, heads), device="cuda")
-    states = [torch.randn((b, heads, k, n), device="cuda") for _ in range(copies)]
+    def normal(*shape, dtype=torch.bfloat16):
+        return torch.randn(shape, device="cuda", dtype=dtype)
+    inputs = [(normal(b, m, keys, k), normal(b, m, keys, k), normal(b, m, heads, n),
+               -torch.rand((b, m, heads), device="cuda"), torch.rand((b, m, heads), device="cuda"),
+               normal(b, heads, k, n, dtype=torch.float32)) for _ in range(copies)]
 
     def run(i):
+        q, key, v, g, beta, state = inputs[i]
         with torch.no_grad():
-            rule(q, key, v, g=g, beta=beta, initial_state=states[i], output_final_state=True, use_qk_l2norm_in_kernel=True)
-    print(f"{text} fla: {statistics.median(time_graph(run, copies, rounds, SECONDS)):.2f} us", flush=True)
+            rule(q, key, v, g=g, beta=beta, initial_state=state, output_final_state=True, use_qk_l2norm_in_kernel=True)
+    cold, hot = (statistics.median(time_graph(run, c, rounds, SECONDS)) for c in (copies, 1))
+    print(f"{text} fla: {cold:.2f} us cold, {hot:.2f} us hot", flush=True)
 
 
 def main():

@@ -2,19 +2,18 @@
 """What the scripts share that time tcbtune and ggml in turns: arguments, ggml's program, both sides' times."""
 import argparse
 import itertools
-import json
 import math
-import os
 import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
 
+import tcbtune_bench
+
 # The names that ggml has for formats, of those that begin the names of ops.
 TYPES = {"q40": "q4_0", "q80": "q8_0", "q4k": "q4_K", "q5k": "q5_K", "q6k": "q6_K", "mxfp4": "mxfp4", "iq4nl": "iq4_nl",
          "iq4xs": "iq4_xs"}
-NAME = pathlib.Path(sys.argv[0]).name
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What programs take from this project: its shapes, and who uses which experts.
 SHARED = ("base/problem.c", "base/rng.c", "base/shape_words.c", "base/status.c", "base/str.c",
@@ -42,7 +41,7 @@ def build(ggml, name, where):
     """Compiles NAME.c beside this file with GGML's archives."""
     archives = sorted(map(str, ggml.glob("build/src/**/*.a")))
     if not archives:
-        sys.exit(f"{NAME}: no build/src/*.a below {ggml}: build it as the first lines of this script say")
+        sys.exit(f"{tcbtune_bench.NAME}: no build/src/*.a below {ggml}: build it as the first lines of this script say")
     program = where / name
     source = pathlib.Path(__file__).with_name(f"{name}.c")
     shared = [str(ROOT / "src" / name) for name in SHARED] if '"kernels/' in source.read_text(encoding="utf-8") else []
@@ -52,19 +51,12 @@ def build(ggml, name, where):
     return program
 
 
-def ours(args, threads, op, shape, contract, nothing):
-    """{state: (microseconds, share of the read limit)}, NaN where there was no time to measure that; NOTHING: a database
-    that is not there."""
-    command = [args.tcbtune, "bench", "--op", op, "--shape", shape, "--threads", str(threads), "--budget",
-               f"{2 * args.seconds}s", "--json"]
-    if contract:
-        command += ["--contract", contract]
-    run = subprocess.run(command, capture_output=True, text=True,
-                         env={**os.environ, "TCBTUNE_DB": args.db or str(nothing)})
-    if run.returncode:
-        sys.exit(f"{NAME}: {' '.join(command)}: {run.stderr.strip()}")
+def ours(args, threads, op, shape, contract):
+    """{state: (microseconds, share of the read limit)}, NaN where there was no time to measure that."""
+    options = ["--op", op, "--shape", shape, "--threads", threads, "--budget", f"{2 * args.seconds}s"]
+    options += ["--contract", contract] if contract else []
     return {r["state"]: (r["rows"][0]["ns"]["median"] / 1000, r["of_limit"]["median"] if r["of_limit"] else math.nan)
-            for r in json.loads(run.stdout)["results"]}
+            for r in tcbtune_bench.results(args.tcbtune, args.db, *options)}
 
 
 def middle(numbers_or_nans):
@@ -85,8 +77,8 @@ def in_turns(args, name, problems):
     with tempfile.TemporaryDirectory() as scratch:
         program = build(args.ggml, name, pathlib.Path(scratch))
         for threads, (op, shape, contract, words) in itertools.product(args.threads, list(problems)):
-            rounds = [(ours(args, threads, op, shape, contract, pathlib.Path(scratch) / "none.db"),
-                       theirs(args, threads, program, *words)) for _ in range(args.rounds)]
+            rounds = [(ours(args, threads, op, shape, contract), theirs(args, threads, program, *words))
+                      for _ in range(args.rounds)]
             for index, state in enumerate(("cold", "hot")):
                 yield (op, shape, f"{threads} thread{'s' if threads > 1 else ''}", state,
                        statistics.median(o[state][0] for o, _ in rounds),

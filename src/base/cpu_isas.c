@@ -21,11 +21,12 @@ static const struct tcb_cpu_isa isas[TCB_ISA_COUNT] = {
 			     .needs = { HAS_AVX512, [TCB_CPU_XCR0] = 0xe6 } },
 	[TCB_ISA_AVX512VNNI] = { TCB_ISA_AVX512, TCB_ISA_AVX512, 16, 32, "x86_64", .has_dots = 1, .has_stream = 1,
 				 .needs = { HAS_VNNI, [TCB_CPU_XCR0] = 0xe6 } },
-	/* AMX-TILE, AMX-INT8.  Whether this process may use them is asked later: what a processor is does not depend
-	 * on it. */
+	/* AMX-BF16, AMX-TILE, AMX-INT8, and bf16 in vectors: no processor has one alone.  Whether this process may use
+	 * them is asked later: what a processor is does not depend on it. */
 	[TCB_ISA_AMX] = { TCB_ISA_AVX512, TCB_ISA_AVX512VNNI, 16, 32, "x86_64", .has_dots = 1, .has_tiles = 1,
 			  .has_stream = 1,
-			  .needs = { HAS_AVX512, [TCB_CPU_7_EDX] = BIT(24) | BIT(25), [TCB_CPU_XCR0] = 0x600e6 } },
+			  .needs = { HAS_AVX512, [TCB_CPU_7_EDX] = BIT(22) | BIT(24) | BIT(25),
+				     [TCB_CPU_XCR0] = 0x600e6, [TCB_CPU_7_1_EAX] = BIT(5) } },
 	/* Advanced SIMD is part of the base architecture; the kernels want its dot products (ASIMDDP), too. */
 	[TCB_ISA_NEON] = { TCB_ISA_NEON, TCB_ISA_SCALAR, 4, 32, "aarch64", .has_dots = 1,
 			   .needs = { [TCB_CPU_HWCAP] = BIT(20) } },

@@ -41,8 +41,8 @@ struct tcb_problem {
 	char op_name[TCB_OP_NAME_MAX]; /* the op's, for databases and messages */
 	enum tcb_contract contract;
 	struct tcb_shape shape;
-	/* Of the activations that an op reads and of its results, elements from the start of one row to the next; 0:
-	 * rows follow each other.  Nothing is tuned or stored for them. */
+	/* Of the activations that an op reads (all that rope_append appends) and of its results (its q), elements from
+	 * the start of one row to the next; 0: rows follow each other.  Nothing is tuned or stored for them. */
 	size_t x_stride, y_stride;
 };
 

@@ -162,7 +162,7 @@ enum tcb_status tcb_words_parse(const char *text, struct tcb_words *out, struct 
 	}
 	if (!is_bad && !*at && !complete(out))
 		return TCB_OK;
-	tcb_words_list(~0u, known);
+	tcb_words_list(UINT64_MAX, known);
 	return tcb_fail(err, TCB_E_USAGE,
 			"invalid words of a shape '%.80s': give words such as %s, each once; the first number of h is "
 			"a multiple of the second, that of e not below it (tcbtune help shapes)",
@@ -190,12 +190,12 @@ void tcb_words_print(const struct tcb_words *words, char out[TCB_WORDS_TEXT_MAX]
 	}
 }
 
-unsigned tcb_words_given(const struct tcb_words *words)
+uint64_t tcb_words_given(const struct tcb_words *words)
 {
-	unsigned given = 0;
+	uint64_t given = 0;
 	for (unsigned i = 0; i < TCB_WORD_COUNT; i++) {
 		const uint32_t value = word_of(words, i);
-		given |= value && value != tcb_word_rows[i].unsaid ? 1u << i : 0;
+		given |= value && value != tcb_word_rows[i].unsaid ? UINT64_C(1) << i : 0;
 	}
 	return given;
 }
@@ -208,7 +208,7 @@ double tcb_words_power(uint32_t exponent)
 	return powers[exponent];
 }
 
-void tcb_words_list(unsigned mask, char out[TCB_WORDS_LIST_MAX])
+void tcb_words_list(uint64_t mask, char out[TCB_WORDS_LIST_MAX])
 {
 	int length = 0;
 	*out = '\0';

@@ -92,8 +92,13 @@
 	X(X_TYPE, x_type, uint32_t, TYPE, "x", X_TYPE, 1, 3, 0, "xbf16",                                              \
 	  "activations that an op reads, of attention q, are bf16 in memory (or f16); otherwise f32, of attention "   \
 	  "what its contract says")                                                                                   \
-	X(Y_TYPE, y_type, uint32_t, TYPE, "y", Y_TYPE, 1, 3, 0, "yf16", "the same of results")
-enum { TCB_WORDS_FORMAT = 6 };
+	X(Y_TYPE, y_type, uint16_t, TYPE, "y", Y_TYPE, 1, 3, 0, "yf16", "the same of results")                        \
+	X(BITS, bits, uint16_t, FLAG, "bits", BITS, 1, 1, 0, "bits",                                                  \
+	  "a row's result has the same bits for any M, batch, threads and sweep: sums are added in an order that K "  \
+	  "(of attention a token's place) alone says")                                                                \
+	X(GELU, gelu, uint64_t, FLAG, "gelu", GELU, 1, 1, 0, "gelu",                                                  \
+	  "gate and up are joined by gelu in its tanh form, as in Gemma; otherwise by silu")
+enum { TCB_WORDS_FORMAT = 7 };
 
 /* The types of words, "f32", "f16" and "bf16", in the order of enum tcb_type. */
 enum { TCB_WORD_TYPES = 3, TCB_WORD_TYPE_MAX = 4 };
@@ -149,12 +154,12 @@ enum { TCB_WORDS_TEXT_MAX = 0 TCB_SHAPE_WORDS(TCB_WORDS_LENGTH) };
 enum tcb_status tcb_words_parse(const char *text, struct tcb_words *out, struct tcb_error *err);
 void tcb_words_print(const struct tcb_words *words, char out[TCB_WORDS_TEXT_MAX]);
 
-/* Bit 1u << WORD of each that is neither 0 nor what it is unsaid. */
-unsigned tcb_words_given(const struct tcb_words *words);
+/* Bit 1 << WORD of each that is neither 0 nor what it is unsaid. */
+uint64_t tcb_words_given(const struct tcb_words *words);
 /* 10^-EXPONENT, of the words eps and qknorm. */
 double tcb_words_power(uint32_t exponent);
 /* The examples of the words in MASK: "h32/8, b4, causal". */
 enum { TCB_WORDS_LIST_MAX = 256 };
-void tcb_words_list(unsigned mask, char out[TCB_WORDS_LIST_MAX]);
+void tcb_words_list(uint64_t mask, char out[TCB_WORDS_LIST_MAX]);
 
 #endif

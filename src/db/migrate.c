@@ -150,7 +150,7 @@ enum tcb_status tcb_db_migrate(struct tcb_db *db, const struct tcb_migration *li
 	if (db->mode == TCB_DB_WRITE)
 		return migrate_now(db, list, count, err);
 	if (version == 0)
-		return tcb_fail(err, TCB_E_NOT_FOUND, "%s: is empty: `tcbtune sweep` fills it", db->path);
+		return tcb_fail(err, TCB_E_NOT_FOUND, "%s is empty: `tcbtune sweep` fills it", db->path);
 	TCB_TRY(copy_to_memory(db, err));
 	TCB_TRY(migrate_now(db, list, count, err));
 	return tcb_db_exec(db, "PRAGMA query_only = ON", "migrating it", err);

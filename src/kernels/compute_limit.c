@@ -7,6 +7,7 @@
  */
 #include "kernels/compute_limit.h"
 
+#include "base/cpu_isas.h"
 #include "base/kind.h"
 #include "kernels/formats.h"
 
@@ -19,6 +20,17 @@ static int has_terms(const struct tcb_op *op)
 	const struct tcb_variant *row;
 	for (size_t i = 0; (row = tcb_variant_at(tcb_op_gpu(op), i)); i++)
 		if (row->contract == TCB_CONTRACT_F32 && (row->isa == TCB_ISA_MMA || row->isa == TCB_ISA_WGMMA))
+			return 1;
+	return 0;
+}
+
+/* Does OP multiply f16 as bf16 on TARGET, a CPU with tiles of it?  Weights whose format is not those either. */
+static int has_bf16_tiles(const struct tcb_op *op, const struct tcb_target *target)
+{
+	const struct tcb_variant *row;
+	for (size_t i = 0; op->format && (row = tcb_variant_at(tcb_op_cpu(op), i)); i++)
+		if (row->contract == TCB_CONTRACT_F16 && tcb_cpu_isa((int32_t)row->isa)->has_tiles &&
+		    tcb_target_has(target, row->isa))
 			return 1;
 	return 0;
 }
@@ -37,7 +49,7 @@ struct tcb_compute_need tcb_compute_need(const struct tcb_problem *problem, cons
 		return (struct tcb_compute_need){ tcb_target_has(target, TCB_ISA_WGMMA) ? TCB_COMPUTE_INT8_SYNC
 											: TCB_COMPUTE_INT8,
 						  operations };
-	if (problem->contract == TCB_CONTRACT_F16 && is_bf16)
+	if (problem->contract == TCB_CONTRACT_F16 && (is_bf16 || has_bf16_tiles(op, target)))
 		return (struct tcb_compute_need){ TCB_COMPUTE_BF16, operations };
 	if (problem->contract == TCB_CONTRACT_F16 && has_f16)
 		return (struct tcb_compute_need){ TCB_COMPUTE_F16, operations };

@@ -148,7 +148,7 @@ static int check_positive(const struct tcb_candidate *c, char *why)
 	if (shape->m == 0 || shape->n == 0 || volume(shape->m, shape->n, shape_dim(shape, 2), &product))
 		return reject(why, "the shape %zux%zux%zu has no elements, or more than can be counted", shape->m,
 			      shape->n, shape->k);
-	for (int knob = 0; knob < TCB_KNOB_COUNT; knob++)
+	for (int knob = 0; !c->is_walk && knob < TCB_KNOB_COUNT; knob++)
 		if (c->geometry->knob[knob] != TCB_KNOB_UNSET && /* most are */
 		    tcb_constraint_knob(c->target, (enum tcb_knob)knob, c->geometry->knob[knob], why))
 			return -1;
@@ -159,28 +159,34 @@ static int check_positive(const struct tcb_candidate *c, char *why)
  * The problem itself is not divided but cut (SPEC's index map), so the level above macro only bounds it: no tile is
  * twice as large as the problem or more, unless with one tile less of the level below it would not cover it.
  */
+static int check_nesting_dim(const struct tcb_candidate *c, int dim, char *why)
+{
+	const size_t size = shape_dim(&c->problem->shape, dim);
+	for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++) {
+		size_t value = get_dim(c->geometry, level, dim);
+		if (value == 0) /* H1 says so */
+			continue;
+		if (dim == 2 && c->problem->shape.k == 0 && value != 1)
+			return reject(why, "%s.k=%zu, but %s has no k dimension, so it must be 1",
+				      tcb_level_text((enum tcb_level)level), value, c->problem->op_name);
+		const size_t below = level < TCB_MICRO ? get_dim(c->geometry, level + 1, dim) : value;
+		const size_t above = level > TCB_MACRO ? get_dim(c->geometry, level - 1, dim) : 0;
+		if (above % value)
+			return reject(why, "%s.%c=%zu does not divide %s.%c=%zu", tcb_level_text((enum tcb_level)level),
+				      dim_names[dim], value, tcb_level_text((enum tcb_level)(level - 1)),
+				      dim_names[dim], above);
+		if (!c->is_kernel && value / 2 >= size && below < value && value - below >= size)
+			return reject(why, "%s.%c=%zu is larger than the problem's %zu needs",
+				      tcb_level_text((enum tcb_level)level), dim_names[dim], value, size);
+	}
+	return 0;
+}
+
 static int check_nesting(const struct tcb_candidate *c, char *why)
 {
-	for (int dim = 0; dim < 3; dim++) {
-		const size_t size = shape_dim(&c->problem->shape, dim);
-		for (int level = TCB_MACRO; level < TCB_LEVEL_COUNT; level++) {
-			size_t value = get_dim(c->geometry, level, dim);
-			if (value == 0) /* H1 says so */
-				continue;
-			if (dim == 2 && c->problem->shape.k == 0 && value != 1)
-				return reject(why, "%s.k=%zu, but %s has no k dimension, so it must be 1",
-					      tcb_level_text((enum tcb_level)level), value, c->problem->op_name);
-			const size_t below = level < TCB_MICRO ? get_dim(c->geometry, level + 1, dim) : value;
-			const size_t above = level > TCB_MACRO ? get_dim(c->geometry, level - 1, dim) : 0;
-			if (above % value)
-				return reject(why, "%s.%c=%zu does not divide %s.%c=%zu",
-					      tcb_level_text((enum tcb_level)level), dim_names[dim], value,
-					      tcb_level_text((enum tcb_level)(level - 1)), dim_names[dim], above);
-			if (!c->is_kernel && value / 2 >= size && below < value && value - below >= size)
-				return reject(why, "%s.%c=%zu is larger than the problem's %zu needs",
-					      tcb_level_text((enum tcb_level)level), dim_names[dim], value, size);
-		}
-	}
+	for (int dim = 0; dim < 3; dim++)
+		if (check_nesting_dim(c, dim, why))
+			return -1;
 	return 0;
 }
 
@@ -429,22 +435,30 @@ static int is_even_on_cpu(const struct tcb_candidate *c, int level, int dim)
 	       value == tcb_round_up(tcb_div_up(size, parts), midi == macro ? micro : midi);
 }
 
+static int check_power(const struct tcb_candidate *c, int level, int dim, char *why)
+{
+	const size_t value = get_dim(c->geometry, level, dim), size = shape_dim(&c->problem->shape, dim);
+	if (!value || tcb_is_power_of_two(value) || value == size ||
+	    is_even_on_cpu(c, level, dim)) /* H1 says so of 0 */
+		return 0;
+	return reject(why, "%s.%c=%zu is not a power of two nor the problem's %zu (--any-size lifts this)",
+		      tcb_level_text((enum tcb_level)level), dim_names[dim], value, size);
+}
+
 static int check_power_of_two(const struct tcb_candidate *c, char *why)
 {
-	if (c->any_size)
-		return 0;
-	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
-		for (int dim = 0; dim < 3; dim++) {
-			size_t value = get_dim(c->geometry, level, dim);
-			if (tcb_is_power_of_two(value) || value == shape_dim(&c->problem->shape, dim) ||
-			    is_even_on_cpu(c, level, dim))
-				continue;
-			return reject(why,
-				      "%s.%c=%zu is not a power of two nor the problem's %zu (--any-size lifts this)",
-				      tcb_level_text((enum tcb_level)level), dim_names[dim], value,
-				      shape_dim(&c->problem->shape, dim));
-		}
-	}
+	for (int level = 0; !c->any_size && level < TCB_LEVEL_COUNT; level++)
+		for (int dim = 0; dim < 3; dim++)
+			if (check_power(c, level, dim, why))
+				return -1;
+	return 0;
+}
+
+static int check_power_of_two_dim(const struct tcb_candidate *c, int dim, char *why)
+{
+	for (int level = 0; !c->any_size && level < TCB_LEVEL_COUNT; level++)
+		if (check_power(c, level, dim, why))
+			return -1;
 	return 0;
 }
 
@@ -490,6 +504,17 @@ static int check_plan(const struct tcb_candidate *c, char *why)
 	return reject(why, "%.180s", why ? err.message : "");
 }
 
+static int check_bits(const struct tcb_candidate *c, char *why)
+{
+	const struct tcb_side_space *space = tcb_space_of(c->problem, c->target, c->geometry);
+	if (!c->problem->shape.words.bits)
+		return 0;
+	if (!space->reorders)
+		return reject(why, "op %s does not promise the same bits on such a device", c->op->name);
+	const char *reason = space->reorders(c->problem, c->target, c->geometry);
+	return reason ? reject(why, "%s", reason) : 0;
+}
+
 #define VARIANT_READS \
 	(TCB_FIELD_MICRO_M | TCB_FIELD_MICRO_N | TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(LAYOUT) | TCB_FIELD_KNOB(UNROLL))
 #define IDLE_READS (TCB_FIELD_KNOB(PREFETCH) | TCB_FIELD_KNOB(HINT) | TCB_FIELD_KNOB(THREADS) | TCB_FIELD_KNOB(SCHED))
@@ -497,7 +522,7 @@ static int check_plan(const struct tcb_candidate *c, char *why)
 enum { FOOTPRINT_FROM = 3 }; /* rows before this one do without: a footprint may divide by what they make sane */
 static const struct tcb_constraint constraints[] = {
 	{ "H1", "positive", TCB_FIELD_TILES, check_positive },
-	{ "H2", "nesting", TCB_FIELD_TILES, check_nesting },
+	{ "H2", "nesting", TCB_FIELD_TILES, check_nesting, check_nesting_dim },
 	{ "V4", "rule", 0, check_rules },
 	{ "H3", "alignment", 0, check_alignment },
 	{ "H4", "superblock", 0, check_superblock },
@@ -508,10 +533,11 @@ static const struct tcb_constraint constraints[] = {
 	{ "H11", "grid", 0, check_grid },
 	{ "H12", "swizzle", 0, check_swizzle },
 	{ "H13", "vector access", 0, check_vector },
-	{ "H15", "power of two", TCB_FIELD_TILES, check_power_of_two },
+	{ "H15", "power of two", TCB_FIELD_TILES, check_power_of_two, check_power_of_two_dim },
 	{ "V1", "variant", VARIANT_READS, check_variant },
 	{ "V2", "idle knob", IDLE_READS, check_idle_knob },
 	{ "V3", "plan", 0, check_plan },
+	{ "V5", "bits", 0, check_bits },
 };
 
 const struct tcb_constraint *tcb_constraints(size_t *count_out)

@@ -10,6 +10,7 @@
  *       geometries are the same computation
  *   V3  the op's plan() accepts it
  *   V4  the rules that the op lists for GPUs or for CPUs (struct tcb_rule)
+ *   V5  with the word bits, sums in the one order that K says (struct tcb_side_space)
  */
 #ifndef TCB_KERNELS_CONSTRAINT_H
 #define TCB_KERNELS_CONSTRAINT_H
@@ -58,6 +59,8 @@ struct tcb_constraint {
 	/* 0 if it holds (or does not apply), else -1 with the reason in WHY (may be NULL).  Those with READS do not
 	 * look at the footprint; the others may assume H1 and H2. */
 	int (*check)(const struct tcb_candidate *candidate, char why[TCB_WHY_MAX]);
+	/* Of those that look at the tiles of each dimension by themselves: the same for DIM, 0 to 2; else NULL. */
+	int (*check_dim)(const struct tcb_candidate *candidate, int dim, char why[TCB_WHY_MAX]);
 };
 
 const struct tcb_constraint *tcb_constraints(

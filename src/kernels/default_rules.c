@@ -94,13 +94,19 @@ int tcb_default_row_holds(const struct tcb_default_row *row, const struct tcb_sh
 	       (!row->mn || shape->m * shape->n <= row->mn);
 }
 
-int tcb_default_apply(const char *form, const struct tcb_problem *problem, const struct tcb_target *target,
-		      struct tcb_geometry *out)
+static int apply(const char *form, const struct tcb_problem *problem, const struct tcb_target *target, int mends,
+		 struct tcb_geometry *out)
 {
 	struct tcb_default_place place;
 	tcb_fields whole;
 	tcb_default_place_init(&place, problem, target);
-	return tcb_default_fill_in(form, &place, out, &whole) && tcb_default_settle(&place, target, whole, out);
+	return tcb_default_fill_in(form, &place, out, &whole) && tcb_default_settle(&place, target, whole, mends, out);
+}
+
+int tcb_default_apply(const char *form, const struct tcb_problem *problem, const struct tcb_target *target,
+		      struct tcb_geometry *out)
+{
+	return apply(form, problem, target, 1, out);
 }
 
 /* --- other numbers of threads --- */
@@ -131,7 +137,7 @@ static int settle_dealt(const struct tcb_default_place *place, const struct tcb_
 			struct tcb_geometry trial = *dealt;
 			trial.tile[TCB_MIDI].m = tcb_most(midi->m >> (halvings - of_n), micro->m);
 			trial.tile[TCB_MIDI].n = tcb_most(midi->n >> of_n, micro->n);
-			if (!tcb_default_settle(place, target, whole, &trial))
+			if (!tcb_default_settle(place, target, whole, 1, &trial))
 				continue;
 			const double part = (double)trial.tile[TCB_MACRO].m * (double)trial.tile[TCB_MACRO].n;
 			const double cost = part * (100 + HALVING_COSTS * halvings);
@@ -164,8 +170,9 @@ static int apply_dealt(const char *form, const struct tcb_problem *problem, cons
 	return settle_dealt(&place, target, whole & ~of_midi, &dealt, out);
 }
 
-const struct tcb_default_rule *tcb_default_by_rule(const struct tcb_problem *problem, const struct tcb_target *target,
-						   struct tcb_geometry *out)
+/* Where it does not MEND, rows that are not legal as they are do not hold. */
+static const struct tcb_default_rule *by_rule(const struct tcb_problem *problem, const struct tcb_target *target,
+					      int mends, struct tcb_geometry *out)
 {
 	struct tcb_target within;
 	const struct tcb_default_rule *rule = tcb_default_rule_find(problem, target, &within);
@@ -176,7 +183,7 @@ const struct tcb_default_rule *tcb_default_by_rule(const struct tcb_problem *pro
 		if (!row->geometry)
 			break;
 		if (!tcb_kind_of(target)->has_threads || rule->threads == target->threads
-			    ? tcb_default_apply(row->geometry, problem, &within, out)
+			    ? apply(row->geometry, problem, &within, mends, out)
 			    : apply_dealt(row->geometry, problem, &within, out))
 			return rule;
 	}
@@ -185,10 +192,21 @@ const struct tcb_default_rule *tcb_default_by_rule(const struct tcb_problem *pro
 	return NULL;
 }
 
+const struct tcb_default_rule *tcb_default_by_rule(const struct tcb_problem *problem, const struct tcb_target *target,
+						   struct tcb_geometry *out)
+{
+	return by_rule(problem, target, 1, out);
+}
+
 struct tcb_default_source tcb_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 					       struct tcb_geometry *out)
 {
-	struct tcb_default_source source = { .learned = tcb_learned_geometry(problem, target, out) };
+	struct tcb_default_source source = { 0 };
+	struct tcb_geometry other;
+	if (tcb_learned_has(problem, target)) {
+		(void)by_rule(problem, target, 0, &other);
+		source.learned = tcb_learned_geometry(problem, target, &other, out);
+	}
 	if (!source.learned)
 		source.rule = tcb_default_by_rule(problem, target, out);
 	return source;

@@ -161,6 +161,7 @@ static void compare(struct emulation *e, unsigned round, struct tcb_kernel_emula
 		const size_t bytes = e->first_result[i].bytes;
 		if (!bytes)
 			continue;
+		out->findings += !tcb_operand_gaps_are(&e->operands[i], e->pointers[i], TCB_POISON);
 		if (!round)
 			memcpy(e->first_result[i].data, e->pointers[i], bytes);
 		else

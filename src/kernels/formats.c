@@ -209,7 +209,7 @@ void tcb_block_random(const struct tcb_format *format, struct tcb_rng *rng, void
 		return;
 	}
 	if (format->scales == TCB_SCALES_POWER) { /* few subnormal ones: processors take many times as long for them */
-		*d = (uint8_t)(tcb_rng_below(rng, 1024) ? 118 + tcb_rng_below(rng, 5) : tcb_rng_below(rng, 3));
+		*d = (uint8_t)(tcb_rng_below(rng, 16384) ? 118 + tcb_rng_below(rng, 5) : tcb_rng_below(rng, 3));
 		return;
 	}
 	if (format->scales == TCB_SCALES_E4M3) { /* up to 2^-6 */

@@ -34,7 +34,7 @@ enum {
 /*
  * X(word, ID, K, V, IO, text, ...): the caches that there are, an op of each family a line.  The word is part of the
  * names of ops and kernels, K and V are kinds, IO the type of q and out under contract f16.  All kinds of device have
- * kernels for the first ones; for the rest CPUs have, and NVIDIA GPUs those of attention.
+ * kernels for the first ones, CPUs and NVIDIA GPUs for the rest.
  */
 /* clang-format off */
 #define TCB_KV_ALL_LIST(X, ...) \

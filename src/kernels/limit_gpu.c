@@ -66,7 +66,8 @@ enum tcb_status tcb_limit_gpu(const struct tcb_problem *problem, const struct tc
 {
 	const struct form *const form = &forms[number];
 	const struct tcb_moved traffic = tcb_moved_find(problem);
-	const size_t pieces = traffic.bytes / PIECE, block = (size_t)form->threads * form->loads;
+	const size_t pieces = traffic.bytes / PIECE, others = traffic.count > 1 ? traffic.other_bytes / PIECE : 0;
+	const size_t block = (size_t)form->threads * form->loads;
 	const int is_copy = traffic.outputs > 0;
 	size_t blocks = is_copy ? 0 : tcb_div_up(pieces, block), blocks_of[TCB_OUTPUTS_MAX];
 	struct tcb_kit kit;
@@ -85,10 +86,11 @@ enum tcb_status tcb_limit_gpu(const struct tcb_problem *problem, const struct tc
 					 : is_copy  ? "copy"
 						    : "read",
 					 form->threads, form->loads, dependent ? "_dependent" : "");
-	tcb_kit_begin(&kit, name,
-		      &(struct tcb_kit_kernel){ .threads = form->threads,
-						.grid = { (uint32_t)((are_joined ? 1 : traffic.count) * blocks) },
-						.is_dependent = dependent });
+	tcb_kit_begin(
+		&kit, name,
+		&(struct tcb_kit_kernel){ .threads = form->threads,
+					  .grid = { (uint32_t)(blocks + (are_joined ? 0 : tcb_div_up(others, block))) },
+					  .is_dependent = dependent });
 	kit_op from = tcb_kit_operand(&kit, "from", PIECE, traffic.from[0]);
 	const kit_op other = traffic.count > 1 ? tcb_kit_operand(&kit, "other", PIECE, traffic.from[1]) : from;
 	for (size_t i = 0; i < traffic.outputs; i++)
@@ -107,6 +109,8 @@ enum tcb_status tcb_limit_gpu(const struct tcb_problem *problem, const struct tc
 	if (traffic.count > 1 && !are_joined) { /* blocks of the second operand follow those of the first */
 		const kit_op is_first = u_lt(b, index, I((int64_t)blocks));
 		from = l_select(b, from, other, is_first);
+		if (others != pieces)
+			count = u_select(b, count, I((int64_t)others), is_first);
 		index = u_select(b, index, u_sub(b, index, I((int64_t)blocks)), is_first);
 	}
 	const kit_op first = u_mad(b, index, I((int64_t)block), u_thread(b));

@@ -6,6 +6,23 @@
 
 #include "base/sizes.h"
 
+/* Beside the largest of COUNT operands, which is alone: the largest other one that streams, as K beside a wider V. */
+static void add_other(const struct tcb_operand *operands, size_t count, double moved, struct tcb_moved *traffic)
+{
+	size_t other = count;
+	for (size_t i = 0; i < count; i++)
+		if (operands[i].role != TCB_ROLE_OUTPUT && operands[i].streams && i != traffic->from[0] &&
+		    (other == count || operands[i].bytes > operands[other].bytes))
+			other = i;
+	const int has_other = other < count && operands[traffic->from[0]].streams;
+	const double more = has_other ? (double)operands[other].bytes : 0, all = (double)traffic->bytes + more;
+	const double part = moved < all ? moved / all : 1; /* a call may leave some of them unread */
+	if (has_other)
+		traffic->from[traffic->count++] = other;
+	traffic->other_bytes = (size_t)(more * part);
+	traffic->bytes = (size_t)((double)traffic->bytes * part);
+}
+
 struct tcb_moved tcb_moved_find(const struct tcb_problem *problem)
 {
 	struct tcb_operand operands[TCB_OPERANDS_MAX];
@@ -33,8 +50,10 @@ struct tcb_moved tcb_moved_find(const struct tcb_problem *problem)
 	/* As many bytes as it moves, half of them read. */
 	if (is_partly)
 		traffic.bytes = tcb_least(tcb_least(traffic.bytes, written), moved / 2);
-	/* A call may leave some of it unread. */
-	traffic.bytes = tcb_least(traffic.bytes, moved / traffic.count);
+	if (traffic.count == 1 && !is_copy)
+		add_other(operands, count, (double)moved, &traffic);
+	else
+		traffic.other_bytes = traffic.bytes = tcb_least(traffic.bytes, moved / traffic.count);
 	size_t left = traffic.bytes / TCB_MOVED_PIECE;
 	for (size_t i = 0; i < count && is_copy; i++) {
 		if (operands[i].role != TCB_ROLE_OUTPUT || (traffic.outputs && !left))

@@ -10,11 +10,11 @@
 
 enum { TCB_MOVED_PIECE = 16, TCB_MOVED_FROM_MAX = 2 };
 
-/* The operands that are read, of the same size, and where one is copied to, the outputs one after another; two are
- * brought together in one output. */
+/* The operands that are read, and where one is copied to, the outputs one after another; two are brought together in
+ * one output. */
 struct tcb_moved {
 	size_t from[TCB_MOVED_FROM_MAX], count;
-	size_t bytes;                                                 /* of each */
+	size_t bytes, other_bytes; /* of the first; of the second: as many, or less where nothing is written */
 	size_t to[TCB_OUTPUTS_MAX], pieces[TCB_OUTPUTS_MAX], outputs; /* 0: nothing is written */
 };
 

@@ -22,7 +22,7 @@
 
 enum tcb_status tcb_op_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
 {
-	const unsigned other = tcb_words_given(&shape->words) & ~op->words;
+	const uint64_t other = tcb_words_given(&shape->words) & ~op->words;
 	char unknown[TCB_WORDS_LIST_MAX], known[TCB_WORDS_LIST_MAX];
 	if (!other)
 		return op->check_shape(op, shape, err);
@@ -69,25 +69,47 @@ static int operand_of_role(const struct tcb_operand *operands, size_t count, enu
 
 enum tcb_status tcb_problem_stride(struct tcb_problem *problem, size_t x_stride, size_t y_stride, struct tcb_error *err)
 {
-	const size_t strides[2] = { x_stride, y_stride };
+	enum { STRIDE_MAX = INT32_MAX / 8 }; /* whose bytes a number of 32 bits has */
+	const size_t strides[2] = { x_stride, y_stride }, unit = problem->op->stride_unit;
 	struct tcb_operand all[TCB_OPERANDS_MAX];
 	const size_t count = problem->op->operands(problem, all);
 	if (!x_stride && !y_stride)
 		return TCB_OK;
-	if (!problem->op->has_strides)
+	if (!unit)
 		return tcb_fail(err, TCB_E_USAGE, "op %s has rows that follow each other: it takes no strides",
 				problem->op->name);
 	for (int i = 0; i < 2; i++) {
-		const enum tcb_role role = i ? TCB_ROLE_OUTPUT : TCB_ROLE_INPUT;
-		const struct tcb_operand *of = &all[operand_of_role(all, count, role)];
-		if (strides[i] && (strides[i] < of->cols || strides[i] > INT32_MAX / of->rows))
+		const struct tcb_operand *of = &all[(i ? tcb_operand_output : tcb_operand_input)(all, count)];
+		if (strides[i] &&
+		    (strides[i] < of->cols || strides[i] > STRIDE_MAX || strides[i] > INT32_MAX / of->rows))
 			return tcb_fail(err, TCB_E_USAGE,
 					"rows of %s of %s have %zu elements: a stride of %zu is less, or too large",
 					of->name, problem->op->name, of->cols, strides[i]);
+		if (strides[i] % unit)
+			return tcb_fail(err, TCB_E_USAGE, "strides of %s are multiples of %zu elements, not %zu",
+					problem->op->name, unit, strides[i]);
 	}
 	problem->x_stride = x_stride;
 	problem->y_stride = y_stride;
 	return TCB_OK;
+}
+
+struct tcb_operand tcb_operand_rows(const char *name, enum tcb_role role, enum tcb_type type, size_t rows, size_t cols,
+				    size_t stride)
+{
+	const size_t apart = stride ? stride : cols;
+	return (struct tcb_operand){ .name = name,
+				     .role = role,
+				     .type = type,
+				     .rows = rows,
+				     .cols = cols,
+				     .bytes = ((rows - 1) * apart + cols) * tcb_type_bytes(type),
+				     .stride = apart == cols ? 0 : stride };
+}
+
+int tcb_operand_input(const struct tcb_operand *operands, size_t count)
+{
+	return operand_of_role(operands, count, TCB_ROLE_INPUT);
 }
 
 int tcb_operand_output(const struct tcb_operand *operands, size_t count)
@@ -315,6 +337,16 @@ void tcb_operand_to_f32(const struct tcb_operand *operand, const void *data, siz
 		block_to_f32(format, from + tcb_operand_place(operand, first + i, &bytes), values);
 		memcpy(out + i, values + at, piece * sizeof *out);
 	}
+}
+
+int tcb_operand_gaps_are(const struct tcb_operand *operand, const void *data, unsigned char byte)
+{
+	const size_t each = tcb_element_bytes(operand->type), row = operand->cols * each;
+	const size_t apart = operand->stride * each;
+	for (size_t r = 0; operand->stride && r + 1 < operand->rows; r++)
+		if (!are_all((const uint8_t *)data + r * apart + row, apart - row, byte))
+			return 0;
+	return 1;
 }
 
 void tcb_reference_share(const struct tcb_reference *out, size_t tasks, tcb_task_fn *fn, void *ctx)

@@ -263,6 +263,13 @@ struct tcb_side_space {
 	/* Of an op with kernels of two families: the other's space where that is PROBLEM's, or with a GEOMETRY where
 	 * that is of it; else NULL.  NULL: there is one family. */
 	const struct tcb_side_space *(*other)(const struct tcb_problem *problem, const struct tcb_geometry *geometry);
+	/* What tables of learned defaults (defaults/learned.h) call the ops that have it; NULL: none is of them. */
+	const char *family;
+	/* Of shapes with the word bits: why GEOMETRY, which plan or emit takes, would add up in another order than the
+	 * one that op, contract, TARGET's family and K (of attention a token's place) say, or NULL.
+	 * default_geometry's has none of that.  NULL: nothing is promised here. */
+	const char *(*reorders)(const struct tcb_problem *problem, const struct tcb_target *target,
+				const struct tcb_geometry *geometry);
 };
 
 /* What differs by the kind of device that an op runs on.  Ops of a family share the functions. */
@@ -305,7 +312,7 @@ struct tcb_op {
 	const char *name;                /* "softmax" */
 	const char *summary;             /* one line for `tcbtune ops` */
 	const char *shape_form;          /* "MxNxK" or "MxN" */
-	unsigned words;                  /* of its shape: bit 1u << enum tcb_word; 0: it has none */
+	uint64_t words;                  /* of its shape: bit 1 << enum tcb_word; 0: it has none */
 	const struct tcb_format *format; /* of its weights (formats.h); NULL: they are not quantised */
 	enum tcb_type type;              /* of the operands that are not in blocks */
 	const void *member;              /* for the functions of a family of ops: what tells this one from the others */
@@ -375,8 +382,8 @@ struct tcb_op {
 	int has_own_arithmetic;
 	/* Its kernels may be right at the shape that they were made for alone: none is verified at others. */
 	int is_of_its_shape;
-	/* Problems may have an x_stride or y_stride. */
-	int has_strides;
+	/* Problems may have an x_stride and y_stride that are multiples of it; 0: they have none. */
+	size_t stride_unit;
 	/* Of an op that was loaded: what stands behind its callbacks, a library or another process, for them alone; the
 	 * file that describes it, as it was named (NULL: there is none); and a hash of all that it was made from, by
 	 * which what is remembered of it is told from what an op of its name was before. */
@@ -406,7 +413,7 @@ const struct tcb_op *tcb_op_find(const char *name); /* NULL if unknown */
 /* Has OP shapes only with words, those of heads or of experts? */
 static inline int tcb_op_needs_words(const struct tcb_op *op)
 {
-	return (op->words & (1u << TCB_WORD_QUERY | 1u << TCB_WORD_EXPERTS)) != 0;
+	return (op->words & (UINT64_C(1) << TCB_WORD_QUERY | UINT64_C(1) << TCB_WORD_EXPERTS)) != 0;
 }
 
 /* OP's side for TARGET, or NULL. */
@@ -449,7 +456,11 @@ enum tcb_status tcb_problem_init(const struct tcb_op *op, enum tcb_contract cont
 /* PROBLEM with rows of its first input, and of its first output, so many elements apart (0: as many as they have). */
 enum tcb_status tcb_problem_stride(struct tcb_problem *problem, size_t x_stride, size_t y_stride,
 				   struct tcb_error *err);
-/* Index of the first OUTPUT and of the first WEIGHTS operand; -1 where there is none. */
+/* An operand of ROWS x COLS of TYPE whose rows are STRIDE elements apart (0: COLS). */
+struct tcb_operand tcb_operand_rows(const char *name, enum tcb_role role, enum tcb_type type, size_t rows, size_t cols,
+				    size_t stride);
+/* Index of the first INPUT, of the first OUTPUT and of the first WEIGHTS operand; -1 where there is none. */
+int tcb_operand_input(const struct tcb_operand *operands, size_t count);
 int tcb_operand_output(const struct tcb_operand *operands, size_t count);
 int tcb_operand_weights(const struct tcb_operand *operands, size_t count);
 /* All packed operands together. */
@@ -501,6 +512,8 @@ size_t tcb_element_bytes(enum tcb_type type);
 double tcb_operand_value(const struct tcb_operand *operand, const void *data, size_t index);
 /* Where element INDEX of OPERAND is, in bytes: the element, or the block that has it, of BYTES. */
 size_t tcb_operand_place(const struct tcb_operand *operand, size_t index, size_t *bytes);
+/* Is what lies between OPERAND's rows BYTE, all of it? */
+int tcb_operand_gaps_are(const struct tcb_operand *operand, const void *data, unsigned char byte);
 /* PROBLEM's inputs, with POOL's threads where its op has parts; POOL NULL: the caller alone. */
 void tcb_op_fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[], struct tcb_pool *pool);
 /* fill of an op whose data comes in parts: one after the other. */

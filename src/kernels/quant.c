@@ -43,15 +43,6 @@ enum tcb_status tcb_quant_check_shape(const struct tcb_op *op, const struct tcb_
 }
 
 /* An operand of ROWS rows of COLS elements of TYPE, STRIDE apart. */
-static void lay_out_rows(struct tcb_operand *out, enum tcb_type type, size_t rows, size_t cols, size_t stride)
-{
-	out->type = type;
-	out->rows = rows;
-	out->cols = cols;
-	out->stride = stride == cols ? 0 : stride;
-	out->bytes = ((rows - 1) * stride + cols) * tcb_type_bytes(type);
-}
-
 size_t tcb_quant_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
@@ -66,20 +57,12 @@ size_t tcb_quant_operands(const struct tcb_problem *problem, struct tcb_operand 
 		.streams = 1,
 		.format = format,
 	};
-	out[TCB_QUANT_X] = (struct tcb_operand){
-		.name = "x",
-		.role = TCB_ROLE_INPUT,
-	};
-	out[TCB_QUANT_Y] = (struct tcb_operand){
-		.name = "y",
-		.role = TCB_ROLE_OUTPUT,
-	};
-	lay_out_rows(&out[TCB_QUANT_X], tcb_quant_x_type(problem), s->m, s->k, tcb_quant_x_stride(problem));
-	lay_out_rows(&out[TCB_QUANT_Y], tcb_quant_y_type(problem), s->m, s->n, tcb_quant_y_stride(problem));
-	if (s->words.add) {
-		out[TCB_QUANT_ADDED] = (struct tcb_operand){ .name = "added", .role = TCB_ROLE_INPUT };
-		lay_out_rows(&out[TCB_QUANT_ADDED], TCB_TYPE_F32, s->m, s->n, s->n);
-	}
+	out[TCB_QUANT_X] =
+		tcb_operand_rows("x", TCB_ROLE_INPUT, tcb_quant_x_type(problem), s->m, s->k, problem->x_stride);
+	out[TCB_QUANT_Y] =
+		tcb_operand_rows("y", TCB_ROLE_OUTPUT, tcb_quant_y_type(problem), s->m, s->n, problem->y_stride);
+	if (s->words.add)
+		out[TCB_QUANT_ADDED] = tcb_operand_rows("added", TCB_ROLE_INPUT, TCB_TYPE_F32, s->m, s->n, 0);
 	out[tcb_quant_bias_at(problem)] = tcb_quant_bias_operand(s->n);
 	return tcb_quant_bias_at(problem) + (s->words.bias != 0);
 }

@@ -20,6 +20,7 @@
 
 #include "kernels/formats.h"
 #include "kernels/op.h"
+#include "kernels/simd/gelu_gate.h"
 
 /* ADDED: with the word add, which only ops take that have no other operand; y += added, which is not where y is. */
 enum { TCB_QUANT_WEIGHTS, TCB_QUANT_X, TCB_QUANT_Y, TCB_QUANT_OPERANDS, TCB_QUANT_ADDED = TCB_QUANT_OPERANDS };
@@ -39,7 +40,9 @@ double tcb_quant_traffic(const struct tcb_problem *problem);
  */
 
 /* Words that all products take which are not of experts. */
-enum { TCB_QUANT_WORDS = 1 << TCB_WORD_BIAS | 1 << TCB_WORD_X_TYPE | 1 << TCB_WORD_Y_TYPE };
+#define TCB_QUANT_WORDS                                                                                   \
+	(UINT64_C(1) << TCB_WORD_BIAS | UINT64_C(1) << TCB_WORD_X_TYPE | UINT64_C(1) << TCB_WORD_Y_TYPE | \
+	 UINT64_C(1) << TCB_WORD_BITS)
 
 /* Of x and y in memory: their types, and elements from a row to the next. */
 static inline enum tcb_type tcb_quant_x_type(const struct tcb_problem *problem)
@@ -94,8 +97,9 @@ double tcb_quant_chain_max(size_t k);
 
 /*
  * What a product is fused with: before it, each token's activations are divided by sqrt(mean(x^2) + eps) and multiplied
- * with NORM; after it, y[m][n] = silu(p) * u, where p and u are the products with rows n and N + n of the weights.
- * What the norm rounds is part of a kernel's chain: at most TCB_QUANT_NORM_CHAIN more, and one for 256 of K.
+ * with NORM; after it, y[m][n] = silu(p) * u, or with the word gelu gelu(p) * u, where p and u are the products with
+ * rows n and N + n of the weights. What the norm rounds is part of a kernel's chain: at most TCB_QUANT_NORM_CHAIN more,
+ * and one for 256 of K.
  */
 struct tcb_quant_fused {
 	const float *norm; /* NULL: none */
@@ -110,14 +114,20 @@ void tcb_quant_reference_rows(const struct tcb_problem *problem, void *const ope
 			      const struct tcb_quant_fused *fused, const struct tcb_quant_more *more,
 			      struct tcb_reference *out);
 /*
- * How gate p and up u are joined: (u + plus) p / (1 + exp(-slope p)), p no more than LIMIT and u within it; NaNs stay.
- * silu(p) u; and gpt-oss's (its public reference, and ggml's SWIGLU_OAI).
+ * How gate p and up u are joined: (u + plus) p / (1 + exp(-z)), z = p (slope + cubic p^2), p no more than LIMIT and u
+ * within it; NaNs stay.  silu(p) u; gpt-oss's (its public reference, and ggml's SWIGLU_OAI); gelu(p) u in its tanh
+ * form.
  */
 struct tcb_quant_gate {
-	float slope, limit, plus;
+	float slope, limit, plus, cubic;
 };
-#define TCB_QUANT_SILU ((struct tcb_quant_gate){ 1, INFINITY, 0 })
-#define TCB_QUANT_OAI ((struct tcb_quant_gate){ 1.702f, 7, 1 })
+#define TCB_QUANT_SILU ((struct tcb_quant_gate){ 1, INFINITY, 0, 0 })
+#define TCB_QUANT_OAI ((struct tcb_quant_gate){ 1.702f, 7, 1, 0 })
+#define TCB_QUANT_GELU ((struct tcb_quant_gate){ (float)TCB_GELU_Z1, INFINITY, 0, (float)TCB_GELU_Z3 })
+static inline struct tcb_quant_gate tcb_quant_gate_of(const struct tcb_words *words)
+{
+	return words->gelu ? TCB_QUANT_GELU : words->oai ? TCB_QUANT_OAI : TCB_QUANT_SILU;
+}
 /* COUNT results of a gate, of products with K values, become those of a pair joined by GATE; UP has the other
  * products. */
 void tcb_quant_reference_gate(const struct tcb_quant_gate *gate, size_t k, size_t count,

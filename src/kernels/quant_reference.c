@@ -53,14 +53,15 @@ enum {
 	PANEL_N = 128,
 	TASK_M = 256,
 	GATED_M = TCB_REFERENCE_M,
-	GATE_CHAIN = 4, /* what a bias, exp's argument and its factor add to a chain at most */
+	GATE_CHAIN = 4, /* what a bias, exp's argument and its factors add to a chain at most */
 	TILE_VALUES = TCB_REFERENCE_M * TCB_REFERENCE_N,
 };
 
 static const double unit_roundoff = 0x1p-24, half_roundoff = 0x1p-11, half_least = 0x1p-25, underflow = 0x1p-149;
 static const double halves_least = 0x1p-51, terms_least = 0x1p-133;
-/* The largest derivative of silu; what flushing exp(-|p|) below 2^-126 loses of silu(p), at most 88 * 2^-126. */
-static const double silu_slope = 1.0999, silu_least = 0x1p-119;
+/* The largest derivatives of silu and gelu; what flushing exp(-|z|) below 2^-126 loses of either, at most 88 * 2^-126.
+ */
+static const double silu_slope = 1.0999, gelu_slope = 1.1291, silu_least = 0x1p-119;
 
 /*
  * SPAN values of k: tokens in panels of TCB_REFERENCE_M, rows of weights in panels of TCB_REFERENCE_N.  The products of
@@ -321,23 +322,25 @@ static void multiply(const struct job *job, size_t m0, size_t tokens, size_t bes
 }
 
 /*
- * Gate and up to h(gate) * (up + plus), h(p) = p / (1 + exp(-slope p)).  With errors of at most e = g M + X of the gate
- * p and f = g N + Z of up u (g is gamma(chain), M and N magnitudes, X and Z extra), h(p) is off by at most s e, s its
- * steepest slope (that of silu, whatever SLOPE is), and the product by s e |u| + |h(p)| f + s e f; g g M N counts as
- * g gamma_max M N.  What exp, the sums, the quotient and the products round are ulps of the result, but for the
- * rounding of exp's argument, which is one more of the chain of p.  Limits bring nothing further apart.
+ * Gate and up to h(gate) * (up + plus), h(p) = p / (1 + exp(-z)), z = p (slope + cubic p^2).  With errors of at most
+ * e = g M + X of the gate p and f = g N + Z of up u (g is gamma(chain), M and N magnitudes, X and Z extra), h(p) is off
+ * by at most s e, s its steepest slope (that of silu or gelu, whatever SLOPE is), and the product by
+ * s e |u| + |h(p)| f + s e f; g g M N counts as g gamma_max M N.  What exp, the sums, the quotient and the products
+ * round are ulps of the result, but for the roundings of exp's argument: of silu's one more of the chain of p, of
+ * gelu's, which has four and its constants', two, since |z| exp(-z) / (1 + exp(-z))^2 is at most 0.224.  Limits bring
+ * nothing further apart.
  */
 static void gate(const struct tcb_quant_gate *how, double gamma_max, size_t tokens, size_t rows, const struct sums *p,
 		 const struct sums *u)
 {
-	const double s = silu_slope, limit = (double)how->limit;
+	const double s = how->cubic != 0 ? gelu_slope : silu_slope, limit = (double)how->limit;
 	for (size_t i = 0; i < tokens; i++)
 		for (size_t j = 0; j < rows; j++) {
 			double *y = &p->y[i * p->stride + j], *magnitude = &p->magnitude[i * p->stride + j];
 			double *extra = &p->extra[i * p->stride + j];
 			const size_t at = i * u->stride + j;
 			const double in = *y > limit ? limit : *y, beside = u->y[at] > limit ? limit : u->y[at];
-			const double h = in / (1 + exp(-(double)how->slope * in));
+			const double h = in / (1 + exp(-in * ((double)how->slope + (double)how->cubic * in * in)));
 			const double factor = (beside < -limit ? -limit : beside) + (double)how->plus;
 			const double m = *magnitude, x = *extra, n = u->magnitude[at], z = u->extra[at];
 			const double up = fabs(factor);
@@ -374,7 +377,8 @@ static void run_task(void *ctx, size_t task, unsigned thread)
 		const struct sums beside = { up[0], up[1], up[2], PANEL_N };
 		multiply(job, m0, tokens, job->problem->shape.n, n0, rows, &beside);
 		add_bias(job, tokens, job->problem->shape.n, n0, rows, &beside);
-		gate(&TCB_QUANT_SILU, job->gamma_max, tokens, rows, &to, &beside);
+		const struct tcb_quant_gate how = tcb_quant_gate_of(&job->problem->shape.words);
+		gate(&how, job->gamma_max, tokens, rows, &to, &beside);
 	}
 }
 
@@ -393,7 +397,7 @@ static struct job make_job(const struct tcb_problem *problem, void *const operan
 		.tiles = tcb_reference_tiles(),
 		.fused = fused,
 		.more = more,
-		.gamma_max = tcb_gamma(chain + fused->is_gated + (more->bias != NULL)),
+		.gamma_max = tcb_gamma(chain + fused->is_gated + problem->shape.words.gelu + (more->bias != NULL)),
 		.out = out,
 		.m = out->grid ? out->grid->row_count : problem->shape.m,
 		.n = n,

@@ -39,6 +39,37 @@ SIMD_INLINE int has_high_bits(enum tcb_format_id format)
 	return tcb_format_row(format)->high_at != 0;
 }
 
+#ifndef SIMD_HAS_DOT
+/* Codes of a small table, of -15 to 15 (MXFP4, NVFP4, IQ3_S, IQ1), are multiplied + SMALL_CENTRE by vectors of AVX2: of
+ * signed codes magnitudes and signs would have to be told apart for each product. */
+enum { SMALL_CENTRE = 16 };
+SIMD_INLINE int quant_is_raised(enum tcb_format_id format)
+{
+	const struct tcb_format *row = tcb_format_row(format);
+	return LANES == 8 && tcb_has_table(format) && row->code_bits == 4 && row->table[0] > -SMALL_CENTRE;
+}
+
+/* What their sums start from, of START for codes + 128. */
+SIMD_INLINE int32_t quant_raised_start(int32_t start)
+{
+	return start >> 3;
+}
+
+/*
+ * Sums of two products that 16 bits hold: with codes up to 15, 31 and 63, eight, four and two of them (15 * 127 * 2 * 8
+ * = 30480), with raised ones, up to 31, four.  Codes with a sign are taken apart into magnitude and sign: up to 128
+ * one, of mxfp4, up to 12, eight; no more than the STEPS that a run has.
+ */
+SIMD_INLINE int quant_pieces(enum tcb_format_id format, int steps)
+{
+	const int bits = tcb_format_row(format)->code_bits;
+	if (tcb_has_table(format) && tcb_format_row(format)->table[0] < -15)
+		return 1;
+	const int most = bits == 8 ? 1 : bits == 6 ? 2 : bits == 5 || quant_is_raised(format) ? 4 : 8;
+	return most < steps ? most : steps;
+}
+#endif
+
 /* NIBBLES, a byte each, as codes: signed where there is a table, else as stored. */
 SIMD_INLINE vint quant_nibble_codes(vint nibbles, enum tcb_format_id format)
 {

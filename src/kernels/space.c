@@ -23,7 +23,7 @@ enum { FIRST_CAPACITY = 1024, CONSTRAINTS_MAX = 32, RULES_MAX = 32 };
 
 /* Raw points that one constraint excludes, as the first that does. */
 struct excluded {
-	const char *id, *title;
+	const struct tcb_constraint *row;
 	uint64_t points;
 };
 
@@ -35,11 +35,15 @@ struct walk {
 	/* Constraints to check once axis I is set. */
 	struct {
 		size_t count;
-		const struct tcb_constraint *row[CONSTRAINTS_MAX];
+		struct placed {
+			const struct tcb_constraint *row;
+			int dim; /* -1: all */
+		} placed[CONSTRAINTS_MAX];
 		size_t rule_count;
 		const struct tcb_rule *rule[RULES_MAX];
 	} at[TCB_AXES_MAX];
-	uint64_t below[TCB_AXES_MAX + 1]; /* points of the product of the axes from this depth on */
+	const struct tcb_constraint *of_rules; /* the row of those rules */
+	uint64_t below[TCB_AXES_MAX + 1];      /* points of the product of the axes from this depth on */
 	size_t excluded_count;
 	struct excluded excluded[CONSTRAINTS_MAX + 1];
 };
@@ -111,6 +115,16 @@ static size_t depth_of(const struct tcb_space *space, tcb_fields reads)
 	return depth;
 }
 
+static void place(struct walk *walk, const struct tcb_constraint *row, int dim)
+{
+	tcb_fields reads = dim < 0 ? row->reads : 0;
+	for (int level = 0; dim >= 0 && level < TCB_LEVEL_COUNT; level++)
+		reads |= tcb_field_bit((struct tcb_field){ (enum tcb_axis_kind)dim, level });
+	const size_t depth = depth_of(walk->space, reads);
+	assert(walk->at[depth].count < CONSTRAINTS_MAX);
+	walk->at[depth].placed[walk->at[depth].count++] = (struct placed){ row, dim };
+}
+
 static void place_constraints(struct walk *walk)
 {
 	size_t count;
@@ -118,9 +132,12 @@ static void place_constraints(struct walk *walk)
 	assert(count <= CONSTRAINTS_MAX);
 	walk->candidate.is_walk = walk->space->axis_count > 0;
 	for (size_t i = 0; i < count && walk->space->axis_count; i++) {
-		size_t depth = depth_of(walk->space, rows[i].reads);
-		if (rows[i].reads)
-			walk->at[depth].row[walk->at[depth].count++] = &rows[i];
+		for (int dim = 0; rows[i].check_dim && dim < 3; dim++)
+			place(walk, &rows[i], dim);
+		if (rows[i].reads && !rows[i].check_dim)
+			place(walk, &rows[i], -1);
+		if (strcmp(rows[i].id, "V4") == 0)
+			walk->of_rules = &rows[i];
 	}
 	const struct tcb_rule *rule = tcb_space_of(walk->candidate.problem, walk->candidate.target, NULL)->rules;
 	for (; !tcb_rule_is_end(rule) && walk->space->axis_count; rule++) {
@@ -144,14 +161,14 @@ static enum tcb_status append(struct walk *walk, const struct tcb_geometry *geom
 	return TCB_OK;
 }
 
-static void exclude(struct walk *walk, const char *id, const char *title, uint64_t points)
+static void exclude(struct walk *walk, const struct tcb_constraint *row, uint64_t points)
 {
 	size_t i = 0;
-	while (i < walk->excluded_count && strcmp(walk->excluded[i].id, id) != 0)
+	while (i < walk->excluded_count && walk->excluded[i].row != row)
 		i++;
 	if (i == walk->excluded_count) {
 		assert(i < sizeof walk->excluded / sizeof *walk->excluded);
-		walk->excluded[walk->excluded_count++] = (struct excluded){ id, title, 0 };
+		walk->excluded[walk->excluded_count++] = (struct excluded){ row, 0 };
 	}
 	walk->excluded[i].points += points;
 }
@@ -160,16 +177,17 @@ static int is_pruned(struct walk *walk, size_t depth)
 {
 	const uint64_t points = walk->below[depth + 1];
 	for (size_t i = 0; i < walk->at[depth].count; i++) {
-		const struct tcb_constraint *row = walk->at[depth].row[i];
-		if (row->check(&walk->candidate, NULL)) {
-			exclude(walk, row->id, row->title, points);
+		const struct tcb_constraint *row = walk->at[depth].placed[i].row;
+		const int dim = walk->at[depth].placed[i].dim;
+		if (dim < 0 ? row->check(&walk->candidate, NULL) : row->check_dim(&walk->candidate, dim, NULL)) {
+			exclude(walk, row, points);
 			return 1;
 		}
 	}
 	for (size_t i = 0; i < walk->at[depth].rule_count; i++) {
 		const struct tcb_candidate *c = &walk->candidate;
 		if (tcb_rule_broken(walk->at[depth].rule[i], c->problem, c->target, c->geometry)) {
-			exclude(walk, "V4", "rule", points);
+			exclude(walk, walk->of_rules, points);
 			return 1;
 		}
 	}
@@ -182,7 +200,7 @@ static enum tcb_status descend(struct walk *walk, size_t depth, struct tcb_error
 		const struct tcb_constraint *left = tcb_constraint_left(&walk->candidate);
 		if (!left)
 			return append(walk, &walk->geometry, err);
-		exclude(walk, left->id, left->title, 1);
+		exclude(walk, left, 1);
 		return TCB_OK;
 	}
 	const struct tcb_axis *axis = &walk->space->axes[depth];
@@ -216,8 +234,8 @@ static enum tcb_status refuse_empty(const struct walk *walk, const char *why, st
 	struct tcb_str counts = { 0 }, contracts = { 0 };
 	char shape[TCB_SHAPE_TEXT_MAX];
 	for (size_t i = 0; i < walk->excluded_count; i++)
-		tcb_str_addf(&counts, "%s%s %s excludes %llu", i ? ", " : "", walk->excluded[i].id,
-			     walk->excluded[i].title, (unsigned long long)walk->excluded[i].points);
+		tcb_str_addf(&counts, "%s%s %s excludes %llu", i ? ", " : "", walk->excluded[i].row->id,
+			     walk->excluded[i].row->title, (unsigned long long)walk->excluded[i].points);
 	legal_contracts(c, &contracts);
 	tcb_shape_print(&c->problem->shape, shape);
 	const enum tcb_status status = tcb_fail(

@@ -176,8 +176,9 @@ static inline uint64_t rt_words_kind(const struct tcb_words *words)
 		kind.query /= words->kv;
 	kind.kv = kind.sequences = 0;
 	kind.skew = kind.even = kind.one = 0;
-	kind.add = kind.bias = kind.eps = kind.apart = kind.x_type = kind.y_type =
-		0; /* a geometry is as fast with them as without */
+	/* A geometry is as fast with them as without. */
+	kind.add = kind.bias = kind.eps = kind.apart = kind.gelu = 0;
+	kind.x_type = kind.y_type = 0;
 	return rt_words(&kind);
 }
 

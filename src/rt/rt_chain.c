@@ -18,6 +18,7 @@
 #include "base/gang.h"
 #include "base/sizes.h"
 #include "base/util.h"
+#include "kernels/gpu/ptx_code.h"
 #include "rt/rt_pool.h"
 
 /* ---- which calls wait ---- */
@@ -128,6 +129,103 @@ static void plan_overlaps(struct tcbrt_chain *chain)
 	}
 }
 
+/* PLAN's kernel for a place, made when it is first asked for; NULL: it has none. */
+static struct rt_placed *place(struct tcbrt_chain *chain, const struct tcbrt_plan *plan, int32_t order)
+{
+	struct rt_placed *placed = chain->placed;
+
+	while (placed < chain->placed + chain->placed_count && (placed->of != plan || placed->order != order))
+		placed++;
+	if (placed == chain->placed + chain->placed_count) {
+		*placed = (struct rt_placed){ plan, order, rt_plan_in_order(plan, order), NULL };
+		chain->placed_count++;
+	}
+	return placed->plan ? placed : NULL;
+}
+
+/* Calls that need nothing of the one before, nor of those beside that, and whose kernels can run beside it. */
+static void plan_beside(struct tcbrt_chain *chain)
+{
+	size_t first = 0;
+
+	for (size_t i = 1; i < chain->count; i++) {
+		struct rt_link *link = &chain->links[i];
+		int may = link->overlaps;
+
+		for (size_t before = first; before < i && may; before++)
+			may = !touch(&chain->links[before], link, depends);
+		struct rt_placed *opens = may ? place(chain, chain->links[first].plan, RT_OPENS) : NULL;
+		struct rt_placed *beside = opens ? place(chain, link->plan, RT_BESIDE) : NULL;
+		if (!beside) {
+			first = i;
+			continue;
+		}
+		chain->links[first].placed = opens;
+		link->placed = beside;
+		chain->info.beside++;
+	}
+}
+
+static const struct tcb_launch_ptx *first_launch(const struct tcbrt_plan *plan)
+{
+	return tcb_launch_ptx(plan->image->unit[0].launch[0].own);
+}
+
+static int has_bit(uint32_t bits, size_t i)
+{
+	return bits >> i & 1;
+}
+
+/* Do both calls have as many new tokens, and get lengths from one place? */
+static int are_alike(const struct rt_link *one, const struct rt_link *other)
+{
+	const uint32_t a = first_launch(one->plan)->lengths, b = first_launch(other->plan)->lengths;
+
+	for (size_t i = 0; i < one->plan->info.operand_count; i++)
+		for (size_t j = 0; j < other->plan->info.operand_count; j++)
+			if (has_bit(a, i) && has_bit(b, j))
+				return one->address[i] == other->address[j] &&
+				       one->plan->problem.shape.m == other->plan->problem.shape.m;
+	return 0;
+}
+
+/* Does the call BEFORE, the one right before LINK or not (IS_NEXT), write nothing that OWN, LINK's kernel, reads early?
+ */
+static int leaves_alone(const struct rt_link *before, const struct rt_link *link, const struct tcb_launch_ptx *own,
+			int is_next)
+{
+	const uint32_t appended = is_next && are_alike(before, link) ? first_launch(before->plan)->appended : 0;
+
+	for (size_t i = 0; i < before->plan->info.operand_count; i++)
+		for (size_t j = 0; j < link->plan->info.operand_count; j++) {
+			const struct tcbrt_operand *a = &before->plan->operand[i], *b = &link->plan->operand[j];
+			const unsigned long long at = before->address[i], to = link->address[j];
+			const int is_old = has_bit(own->early_old, j) && has_bit(appended, i) && at == to;
+
+			if (a->role == TCBRT_ROLE_OUTPUT && has_bit(own->early | own->early_old, j) && !is_old &&
+			    at < to + operand_bytes(b) && to < at + operand_bytes(a))
+				return 0;
+		}
+	return 1;
+}
+
+/* Calls whose kernels can read early what no call of the chain writes. */
+static void plan_early(struct tcbrt_chain *chain)
+{
+	for (size_t i = 0; i < chain->count; i++) {
+		struct rt_link *link = &chain->links[i];
+		struct rt_placed *early = link->overlaps ? place(chain, link->plan, RT_EARLY) : NULL;
+		int may = early != NULL;
+
+		for (size_t before = 0; before < i && may; before++)
+			may = leaves_alone(&chain->links[before], link, first_launch(early->plan), before + 1 == i);
+		if (!may)
+			continue;
+		link->placed = early;
+		chain->info.early++;
+	}
+}
+
 /* ---- creation ---- */
 
 static enum tcb_status check_operand(const struct rt_link *link, size_t call, size_t i, struct tcb_error *err)
@@ -183,10 +281,16 @@ static enum tcb_status create(const struct tcbrt_call calls[], size_t count, str
 	for (size_t i = 0; i < count; i++)
 		TCB_TRY(take_call(chain, &calls[i], err));
 	chain->info.calls = count;
-	if (chain->info.is_gpu)
-		plan_overlaps(chain);
-	else
+	if (!chain->info.is_gpu) {
 		plan_waits(chain);
+		return TCB_OK;
+	}
+	chain->placed = calloc(RT_ORDERS * count, sizeof(*chain->placed));
+	if (!chain->placed)
+		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a chain of %zu calls", count);
+	plan_overlaps(chain);
+	plan_beside(chain);
+	plan_early(chain);
 	return TCB_OK;
 }
 
@@ -216,6 +320,12 @@ void tcbrt_chain_destroy(struct tcbrt_chain *chain)
 	if (!chain)
 		return;
 	rt_chain_graph_destroy(chain->graph);
+	for (size_t i = 0; i < chain->placed_count; i++) {
+		if (chain->placed[i].gpu)
+			tcbrt_gpu_unload(chain->placed[i].gpu);
+		tcbrt_plan_destroy(chain->placed[i].plan);
+	}
+	free(chain->placed);
 	free(chain->links);
 	free(chain);
 }

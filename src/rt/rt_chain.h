@@ -11,6 +11,17 @@
 struct rt_chain_graph; /* rt_chain_gpu.c */
 
 enum { RT_GROUP_MAX = 16 }; /* calls that threads run without a wait */
+/* What the knob pdl says of a call's place among others (kernels/gpu/gpu_rules.h): calls behind it may run beside it;
+ * it runs beside the one before; it reads early what nothing writes. */
+enum { RT_OPENS = 2, RT_BESIDE, RT_EARLY, RT_ORDERS = 3 };
+
+/* A plan's kernel for a place. */
+struct rt_placed {
+	const struct tcbrt_plan *of;
+	int32_t order;
+	struct tcbrt_plan *plan; /* NULL: there is none */
+	struct tcbrt_gpu *gpu;   /* once the chain is recorded */
+};
 
 /* A call as it was checked. */
 struct rt_link {
@@ -21,8 +32,9 @@ struct rt_link {
 	/* CPUs: its place among the calls that threads run without a wait, and whether they wait behind it. */
 	size_t place;
 	int waits;
-	int overlaps;   /* GPUs: it may begin early */
-	size_t scratch; /* where its own part of the workspace begins */
+	int overlaps;             /* GPUs: it may begin early */
+	struct rt_placed *placed; /* GPUs: its kernel for its place; or NULL, and that of gpu */
+	size_t scratch;           /* where its own part of the workspace begins */
 };
 
 struct tcbrt_chain {
@@ -30,6 +42,8 @@ struct tcbrt_chain {
 	struct rt_link *links;
 	struct tcbrt_chain_info info;
 	size_t gangs; /* CPUs: of a workspace, before the calls' own parts */
+	struct rt_placed *placed;
+	size_t placed_count;
 	struct rt_chain_graph *graph;
 };
 

@@ -21,11 +21,10 @@ void rt_chain_graph_destroy(struct rt_chain_graph *graph)
 	free(graph);
 }
 
-static int queue_call(const struct tcbrt_chain *chain, size_t i, unsigned long long workspace, void *stream, int flags)
+static int queue_call(const struct rt_link *link, const struct tcbrt_gpu *gpu, unsigned long long workspace,
+		      void *stream, int flags)
 {
-	const struct rt_link *link = &chain->links[i];
-
-	return tcbrt_gpu_execute(link->gpu, link->address, workspace + link->scratch, stream, (unsigned)flags);
+	return tcbrt_gpu_execute(gpu, link->address, workspace + link->scratch, stream, (unsigned)flags);
 }
 
 /* Queues all calls of CHAIN on STREAM. */
@@ -35,9 +34,23 @@ static enum tcb_status queue(const struct tcbrt_chain *chain, unsigned long long
 	for (size_t i = 0; i < chain->count; i++) {
 		const struct rt_link *link = &chain->links[i];
 
-		if (queue_call(chain, i, workspace, stream, link->overlaps ? TCBRT_GPU_OVERLAP : 0) != TCBRT_OK)
+		if (queue_call(link, link->placed ? link->placed->gpu : link->gpu, workspace, stream,
+			       link->overlaps ? TCBRT_GPU_OVERLAP : 0) != TCBRT_OK)
 			return tcb_fail(err, TCB_E_FAILED, "call %zu of the chain, %s: the driver refused its launch",
 					i, link->plan->problem.op->name);
+	}
+	return TCB_OK;
+}
+
+/* Kernels that calls have for their places. */
+static enum tcb_status load_placed(struct tcbrt_chain *chain, struct tcb_error *err)
+{
+	for (size_t i = 0; i < chain->placed_count; i++) {
+		struct rt_placed *placed = &chain->placed[i];
+		struct tcbrt_error why;
+
+		if (placed->plan && !placed->gpu && tcbrt_gpu_load(placed->plan, &placed->gpu, &why) != TCBRT_OK)
+			return tcb_fail(err, TCB_E_FAILED, "%.200s", why.message);
 	}
 	return TCB_OK;
 }
@@ -55,6 +68,7 @@ static enum tcb_status record(struct tcbrt_chain *chain, unsigned long long work
 	if (!chain->graph)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for a chain's graph");
 	chain->graph->cuda = cuda;
+	TCB_TRY(load_placed(chain, err));
 	TCB_TRY(tcb_cuda_check(cuda, cuda->capture_begin(stream, TCB_CUDA_CAPTURE_THREAD_LOCAL),
 			       "beginning to capture the chain", err));
 	status = queue(chain, workspace, stream, err);
@@ -106,7 +120,7 @@ static int queue_timed(const struct tcbrt_chain *chain, unsigned long long works
 			return TCBRT_E_FAILED;
 	for (size_t i = 0; i < chain->count; i++)
 		if (cuda->event_record(events[i], stream) != TCB_CUDA_SUCCESS ||
-		    queue_call(chain, i, workspace, stream, 0) != TCBRT_OK)
+		    queue_call(&chain->links[i], chain->links[i].gpu, workspace, stream, 0) != TCBRT_OK)
 			return TCBRT_E_FAILED;
 	if (cuda->event_record(events[chain->count], stream) != TCB_CUDA_SUCCESS ||
 	    cuda->event_sync(events[chain->count]) != TCB_CUDA_SUCCESS)

@@ -76,19 +76,31 @@ int rt_take_layout(const struct tcb_problem *problem, const struct tcb_target *t
 
 enum { MANY_TOKENS = 32 };
 
-/* Has the op of NAME a kernel that reads these weights in LAYOUT, at M tokens? */
-static int reads(const struct tcbrt *rt, const char *name, const struct tcb_problem *weights, size_t m,
-		 const struct tcb_target *target, enum tcb_layout layout)
+/* Has the op of NAME a kernel that reads these weights in LAYOUT, at M tokens and with CONTRACT? */
+static int reads_with(const struct tcb_op *op, enum tcb_contract contract, const struct tcb_problem *weights, size_t m,
+		      const struct tcb_target *target, enum tcb_layout layout)
 {
-	const struct tcb_shape shape = { m, weights->shape.n, weights->shape.k };
-	const uint32_t op = rt_op_find(rt, name);
+	const struct tcb_shape shape = {
+		.m = m, .n = weights->shape.n, .k = weights->shape.k, .words.bits = weights->shape.words.bits
+	};
 	struct tcb_geometry geometry;
 	struct tcb_problem problem;
 
-	if (op == RT_NONE || tcb_problem_init(rt->ops[op].op, weights->contract, &shape, &problem, NULL) != TCB_OK)
+	if (tcb_problem_init(op, contract, &shape, &problem, NULL) != TCB_OK)
 		return 0;
 	tcb_default_geometry(&problem, target, &geometry);
 	return rt_take_layout(&problem, target, layout, &geometry);
+}
+
+/* With their contract or, since one of open contracts may have kernels for many tokens alone, with its own. */
+static int reads(const struct tcbrt *rt, const char *name, const struct tcb_problem *weights, size_t m,
+		 const struct tcb_target *target, enum tcb_layout layout)
+{
+	const uint32_t index = rt_op_find(rt, name);
+	const struct tcb_op *op = index == RT_NONE ? NULL : rt->ops[index].op;
+
+	return op && (reads_with(op, weights->contract, weights, m, target, layout) ||
+		      reads_with(op, op->default_contract, weights, m, target, layout));
 }
 
 static int is_of_any_m(const struct tcbrt *rt, const struct tcb_problem *problem, const struct tcb_target *target,

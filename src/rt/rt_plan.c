@@ -159,6 +159,7 @@ enum tcb_status rt_plan_make(const struct tcb_problem *problem, const struct tcb
 	target.threads = threads;
 	plan->problem = *problem;
 	plan->geometry = *geometry;
+	plan->target = target;
 	plan->info.tuning = *tuning;
 	memcpy(plan->device, device->name, sizeof(plan->device));
 	memcpy(plan->device_key, device->key, sizeof(plan->device_key));
@@ -171,6 +172,24 @@ enum tcb_status rt_plan_make(const struct tcb_problem *problem, const struct tcb
 	describe_operands(plan);
 	*out = plan;
 	return TCB_OK;
+}
+
+/* ---- for a place in a chain ---- */
+
+struct tcbrt_plan *rt_plan_in_order(const struct tcbrt_plan *plan, int32_t pdl)
+{
+	struct rt_device device = { .target = plan->target };
+	struct tcb_geometry geometry = plan->geometry;
+	struct tcbrt_plan *out = NULL;
+
+	geometry.knob[TCB_KNOB_PDL] = pdl;
+	memcpy(device.name, plan->device, sizeof(device.name));
+	if (!rt_plan_is_ptx(plan) || plan->geometry.knob[TCB_KNOB_PDL] != 1 ||
+	    !rt_is_legal(plan->problem.op, &plan->problem, &plan->target, &geometry, NULL) ||
+	    rt_plan_make(&plan->problem, &geometry, &device, plan->target.threads, &plan->info.tuning, NULL, &out,
+			 NULL) != TCB_OK)
+		return NULL;
+	return out;
 }
 
 /* ---- from a query ---- */
@@ -189,21 +208,28 @@ static void change_geometry(const struct tcb_problem *problem, const struct tcb_
 }
 
 /* Where GEOMETRY needs tiles and this process may not use them: the default without, and TARGET without.  What was
- * asked for by its geometry is not changed: rt_plan_make refuses it. */
-static void leave_tiles(const struct tcb_problem *problem, struct tcb_target *target, struct tcb_geometry *geometry,
-			struct tcbrt_tuning *tuning)
+ * asked for by its geometry is not changed, and not what there is for tiles alone, then 0: rt_plan_make refuses it. */
+static int leave_tiles(const struct tcb_problem *problem, struct tcb_target *target, struct tcb_geometry *geometry,
+		       struct tcbrt_tuning *tuning)
 {
+	struct tcb_target without = *target;
+	struct tcb_geometry fallback;
 	struct tcb_error why;
 	size_t said;
 
 	if (!tcb_cpu_isa(geometry->knob[TCB_KNOB_ISA])->has_tiles || tcb_tiles_ask(&why) == TCB_OK)
-		return;
-	target->isa_mask &= ~tcb_cpu_isas_tiled(target->isa_mask);
-	tcb_default_geometry(problem, target, geometry);
+		return 1;
+	without.isa_mask &= ~tcb_cpu_isas_tiled(target->isa_mask);
+	tcb_default_geometry(problem, &without, &fallback);
+	if (!tcb_variant_find(problem->op, problem->contract, &fallback))
+		return 0;
+	*target = without;
+	*geometry = fallback;
 	said = strlen(tuning->reason);
 	snprintf(tuning->reason + said, sizeof(tuning->reason) - said, "; %.120s, so the default without them",
 		 why.message);
 	change_geometry(problem, geometry, tuning);
+	return 1;
 }
 
 /* TUNING's geometry changed for weights in the layout of that NAME. */
@@ -251,6 +277,7 @@ static enum tcb_status create(const struct tcbrt *rt, const struct tcbrt_query *
 	struct rt_device device;
 	struct tcb_target target;
 	const char *layout;
+	char why[TCB_WHY_MAX];
 	const int code = tcbrt_lookup(rt, query, &tuning);
 
 	if (code != TCBRT_OK)
@@ -261,8 +288,17 @@ static enum tcb_status create(const struct tcbrt *rt, const struct tcbrt_query *
 	const int is_emitted = tcb_kind_of(&device.target)->is_emitted;
 	target = device.target;
 	target.threads = is_emitted ? 0 : tuning.threads;
-	if (!is_emitted && !query->geometry)
-		leave_tiles(&problem, &target, &geometry, &tuning);
+	if (!is_emitted && !query->geometry && !leave_tiles(&problem, &target, &geometry, &tuning)) {
+		struct tcbrt_query named = *query;
+		enum tcb_contract least;
+		int is_auto;
+
+		/* Of all contracts that would do the one that was named. */
+		(void)rt_contract_read(problem.op, query->contract, &least, &is_auto);
+		named.contract = rt_contract_told(least);
+		if (is_auto && least != problem.contract)
+			return create(rt, &named, strides, out, err);
+	}
 	layout = query->layout;
 	if (layout && is_emitted)
 		return tcb_fail(err, TCB_E_USAGE,
@@ -273,6 +309,9 @@ static enum tcb_status create(const struct tcbrt *rt, const struct tcbrt_query *
 		TCB_TRY(require_layout(&tuning, layout, err));
 	else if (layout)
 		TCB_TRY(fit_layout(&problem, &target, layout, &geometry, &tuning, err));
+	/* What was looked up is legal for rows that follow each other. */
+	if ((strides->x || strides->y) && !rt_is_legal(problem.op, &problem, &target, &geometry, why))
+		return tcb_fail(err, TCB_E_NOT_FOUND, "op %s with strides: %.200s", problem.op->name, why);
 	return rt_plan_make(&problem, &geometry, &device, target.threads, &tuning, NULL, out, err);
 }
 

@@ -19,6 +19,7 @@ _Static_assert(sizeof(struct tcb_gang) <= RT_GANG_BYTES, "a gang has its room");
 struct tcbrt_plan {
 	struct tcb_problem problem;
 	struct tcb_geometry geometry;
+	struct tcb_target target;
 	struct tcbrt_plan_info info;
 	struct tcbrt_operand operand[TCBRT_OPERANDS_MAX]; /* all that there are */
 	struct tcb_plan cpu;                              /* unless there is an image */
@@ -49,6 +50,9 @@ struct rt_saved;
 enum tcb_status rt_plan_make(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 			     const struct rt_device *device, unsigned threads, const struct tcbrt_tuning *tuning,
 			     const struct rt_saved *saved, struct tcbrt_plan **out, struct tcb_error *err);
+
+/* A GPU's PLAN with another pdl, for a place in a chain; NULL: its op has no such kernel, or it cannot be made. */
+struct tcbrt_plan *rt_plan_in_order(const struct tcbrt_plan *plan, int32_t pdl);
 
 /* rt_saved.c: a saved plan. */
 enum { RT_SAVED_FORMAT = TCB_WORDS_FORMAT << 16 | 4 };

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "kernels/defaults/learned.h"
 #include "kernels/signature.h"
 #include "search/strategy.h"
 
@@ -189,11 +190,31 @@ static size_t batch_size(const struct modelling *m, double modelling_since_s)
 	return most < BATCH ? most : BATCH;
 }
 
+/* The default, and what is predicted to be the fastest by what was learned of other problems. */
+static void begin_batch(struct modelling *m)
+{
+	size_t best[TCB_STARTS_LEARNED];
+	const size_t most =
+		m->options->model_starts && (!m->options->max_trials || m->options->max_trials > TCB_STARTS_LEARNED)
+			? TCB_STARTS_LEARNED
+			: 0;
+	const size_t found = tcb_learned_fastest(m->model.problem, m->model.target, m->space->geometries,
+						 m->space->count, most, best);
+	m->batch[0] = m->space->default_index;
+	m->batch_count = 1;
+	for (size_t i = 0; i < found; i++) {
+		if (best[i] == m->space->default_index)
+			continue;
+		m->out->starts[m->out->start_count++] =
+			(struct tcb_sweep_start){ .geometry = m->space->geometries[best[i]], .is_learned = 1 };
+		m->batch[m->batch_count++] = best[i];
+	}
+}
+
 static enum tcb_status model_space(struct modelling *m, struct tcb_error *err)
 {
 	const double since = now_s();
-	m->batch[0] = m->space->default_index;
-	m->batch_count = 1;
+	begin_batch(m);
 	m->stop_s = INFINITY;
 	for (;;) {
 		model_batch(m);

@@ -15,6 +15,7 @@
 #include "kernels/simd/isas.h"
 #include "kernels/space.h"
 #include "verify/claim.h"
+#include "verify/measure_bits.h"
 #include "verify/measure_emulated.h"
 #include "verify/measure_op.h"
 #include "verify/specimen.h"
@@ -554,6 +555,9 @@ const struct tcb_claim tcb_claims_criteria[] = {
 	  "tiles of the default spaces are powers of two or the problem's own size; on a CPU of register tiles, or "
 	  "even shares (a policy)",
 	  "all", "A", TCB_CLAIM_OURS, powers },
+	{ "F303",
+	  "with the word bits a row's results have the same bits for any M, batch, threads and geometry of the space",
+	  "0 results differ", "A", TCB_CLAIM_OURS, tcb_claim_same_bits },
 	{ "F310", "occupancy is advisory: it rejects nothing (restated: low occupancy can be the fastest)",
 	  "geometries below 50 % are in the spaces", "A", TCB_CLAIM_OURS, occupancy },
 	{ "F311", "wave efficiency is blocks over slots times waves (restated: not the fill of the last wave)",

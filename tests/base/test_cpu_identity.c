@@ -52,7 +52,8 @@ static void families_agree_with_the_kernel(void **state)
 			 avx512 && kernel_has("avx512_vnni") && kernel_has("avx512_bf16"));
 	assert_null(strstr(device.arch, "bf16")); /* a processor stays in its group, whatever came later */
 	assert_int_equal(tcb_target_has(&device.target, TCB_ISA_AMX),
-			 avx512 && kernel_has("amx_tile") && kernel_has("amx_int8"));
+			 avx512 && kernel_has("avx512_bf16") && kernel_has("amx_tile") && kernel_has("amx_int8") &&
+				 kernel_has("amx_bf16"));
 	assert_int_equal(device.is_virtual, kernel_has("hypervisor"));
 #else
 	(void)avx512;

@@ -41,6 +41,10 @@ static void processors(void **state)
 		{ { 0x7ef8320b, 0xf1bf97a9, 0x1b415f7e, 0xbfc10410, 1u << 5, 0x2e7 },
 		  VNNI | 1u << TCB_ISA_AVX512BF16,
 		  TCB_ISA_AVX512VNNI },
+		/* and with tiles of bytes only */
+		{ { 0x7ef8320b, 0xf1bf97a9, 0x1b415f7e, 0xbf810410, 1u << 5, 0x602e7 },
+		  VNNI | 1u << TCB_ISA_AVX512BF16,
+		  TCB_ISA_AVX512VNNI },
 		{ { [TCB_CPU_HWCAP] = 1u << 20 }, 1u << TCB_ISA_SCALAR | 1u << TCB_ISA_NEON, TCB_ISA_NEON },
 	};
 

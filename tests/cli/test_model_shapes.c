@@ -249,16 +249,38 @@ static void test_pairs(void **state)
 	assert_true(!wide->is_expert && wide->tensors == 2 && wide->matrices == 2);
 	cli_model_fini(&model);
 
-	/* Where gate and up are not joined by silu. */
+	/* Where gate and up are joined otherwise than by silu. */
 	put_pairs(&w, "gemma4");
 	assert_int_equal(read_writer(&w, &model, &err), TCB_OK);
-	assert_true(!find_named(&model, "blk.0.ffn_gate_exps.weight")->is_pair);
-	assert_int_equal(find_named(&model, "blk.0.ffn_gate_shexp.weight")->is_expert, 0);
+	assert_int_equal(model.gate, CLI_GATE_GELU);
+	assert_true(find_named(&model, "blk.0.ffn_gate_exps.weight")->is_pair);
 	cli_model_fini(&model);
 	put_pairs(&w, "gpt-oss");
 	assert_int_equal(read_writer(&w, &model, &err), TCB_OK);
 	assert_int_equal(model.gate, CLI_GATE_OAI);
 	assert_true(find_named(&model, "blk.0.ffn_gate_exps.weight")->is_pair);
+	cli_model_fini(&model);
+}
+
+/* Gate and up in one tensor are the pair that they are apart, and as many bytes. */
+static void test_stacked_pair(void **state)
+{
+	(void)state;
+	struct writer w;
+	struct cli_model model;
+	struct tcb_error err = { .message = "" };
+	put_header(&w, 3, 2, 3);
+	put_text(&w, "general.architecture", "gemma4");
+	put_number(&w, "gemma4.expert_count", 16);
+	put_number(&w, "gemma4.expert_used_count", 4);
+	put_shape(&w, "blk.0.ffn_gate_up_exps.weight", Q4_K, 512, 2 * 256, 16);
+	put_shape(&w, "blk.0.ffn_down_exps.weight", Q6_K, 256, 512, 16);
+	assert_int_equal(read_writer(&w, &model, &err), TCB_OK);
+	assert_int_equal(model.product_count, 2);
+	const struct cli_product *pair = find_named(&model, "blk.0.ffn_gate_up_exps.weight");
+	assert_true(pair->is_expert && pair->is_pair && !pair->has_shared);
+	assert_true(pair->n == 256 && pair->k == 512 && pair->tensors == 1 && pair->matrices == 1);
+	assert_int_equal(pair->bytes, 2 * 16 * 256 * 2 * 144);
 	cli_model_fini(&model);
 }
 
@@ -306,14 +328,15 @@ static void test_joined(void **state)
 	assert_true(bytes == model.token_bytes);
 	cli_model_fini(&model);
 
-	/* Norms with a bias; and a gate that is another one. */
+	/* Norms with a bias; and a gate by gelu. */
 	put_dense(&w, "falcon", 1);
 	assert_int_equal(read_for(&w, 1, &model, &err), TCB_OK);
 	assert_int_equal(model.product_count, 4);
 	cli_model_fini(&model);
 	put_dense(&w, "gemma3", 0);
 	assert_int_equal(read_for(&w, 1, &model, &err), TCB_OK);
-	assert_false(find_named(&model, "blk.0.ffn_gate.weight")->is_pair);
+	assert_int_equal(model.gate, CLI_GATE_GELU);
+	assert_true(find_named(&model, "blk.0.ffn_gate.weight")->is_pair);
 	assert_true(find_named(&model, "blk.0.ffn_gate.weight")->is_normed);
 	cli_model_fini(&model);
 }
@@ -367,7 +390,8 @@ static void check_parameters(const char *name, double all, double used)
 	}
 	for (size_t l = 0; l < model.left_out_count; l++) /* the table of tokens; a token uses a row of it */
 		if (model.left_out[l].why == CLI_LEFT_OUT_TABLE)
-			found_all += (double)model.left_out[l].bytes / 144 * 256;
+			found_all += (double)model.left_out[l].bytes /
+				     (strcmp(model.left_out[l].type, "BF16") == 0 ? 2 : 144.0 / 256);
 	if (fabs(1e-9 * found_all - all) > 0.015 * all || fabs(1e-9 * found_used - used) > 0.06 * used)
 		fail_msg("%s: %.2f and %.2f, should be %.2f and %.2f", name, 1e-9 * found_all, 1e-9 * found_used, all,
 			 used);
@@ -378,12 +402,14 @@ static void test_parameters(void **state)
 {
 	(void)state;
 	check_parameters("qwen3.6-27b", 26.9, 25.6);
+	check_parameters("qwen3.8-27b", 26.9, 25.6);
 	check_parameters("qwen3.6-35b-a3b", 34.7, 3.0);
 	check_parameters("gemma-4-31b", 30.7, 30.7);
 	check_parameters("gemma-4-26b-a4b", 25.2, 3.8);
 	check_parameters("glm-4.5-air", 107, 12.6);
 	check_parameters("glm-4.6", 355, 32);
 	check_parameters("deepseek-v3", 671, 37);
+	check_parameters("deepseek-v3-fp8", 671, 37);
 	check_parameters("kimi-k2", 1026, 32);
 }
 
@@ -407,7 +433,7 @@ static void test_presets(void **state)
 	};
 	enum {
 		FILES = sizeof files / sizeof *files,
-		WITHOUT_FILE = 10 /* test_parameters, and two of the same sizes */
+		WITHOUT_FILE = 12 /* test_parameters, and two of the same sizes */
 	};
 	assert_int_equal(cli_preset_names(NULL, 0), FILES + WITHOUT_FILE);
 	for (size_t i = 0; i < FILES; i++) {
@@ -470,7 +496,7 @@ int main(void)
 		cmocka_unit_test(test_mixture),     cmocka_unit_test(test_joined),
 		cmocka_unit_test(test_split),       cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_presets),     cmocka_unit_test(test_preset_shapes),
-		cmocka_unit_test(test_parameters),
+		cmocka_unit_test(test_parameters),  cmocka_unit_test(test_stacked_pair),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

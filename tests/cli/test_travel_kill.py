@@ -11,7 +11,7 @@ import time
 
 from cli_support import SMALL, Cli
 
-ROUNDS = 20
+ROUNDS = 10
 WINNERS, OLD_TRIALS = 400, 6000
 ENDINGS = ("", "-wal", "-shm", "-journal")
 

@@ -69,7 +69,7 @@ def exported_as_header(cli, path, name):
 
 
 def measured(cli, path):
-    bench = cli.json("bench", *PROBLEM, "--budget", "20s", "--rotation", "2M", "--db", path, schema="bench")
+    bench = cli.json("bench", *PROBLEM, "--budget", "15s", "--rotation", "2M", "--db", path, schema="bench")
     cli.check(bench["device"].startswith("wgpu"), bench["device"])
     for row in bench["results"]:
         cli.check(row["independent_ns"] and row["independent_ns"]["median"] > 0, row)

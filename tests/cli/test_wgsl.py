@@ -44,6 +44,12 @@ def every_op():
         described(cli.json("wgsl", "--op", op["name"], schema="wgsl"))
         wgsl += 1
     cli.check(wgsl > 3, f"{wgsl} ops have kernels in WGSL")
+    for shape in ("5x38,xf16,yf16,add", "5x36,xbf16", "5x36,yf16"):  # halves, two a word
+        document = cli.json("wgsl", "--op", "rmsnorm", "--shape", shape, schema="wgsl")
+        described(document)
+        cli.check(re.search(r"> [xy]: array<(u32|vec2<u32>)>;", document["wgsl"]), shape)
+    refused = cli.run("wgsl", "--op", "rmsnorm", "--shape", "5x37,yf16", expect=None)
+    cli.check(refused.returncode and "even number of values" in refused.stderr, refused.stderr)
 
 
 def cases():

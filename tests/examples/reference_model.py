@@ -257,10 +257,25 @@ class Model:
             return gate * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (gate + 0.044715 * gate ** 3))) / 2 * up
         return silu(gate) * up
 
-    def feed_forward(self, at, x):
+    def feed_forward(self, at, x, before):
         if not self.has(at + "ffn_gate_inp.weight"):
-            return self.biased(at, "ffn_down", self.gate(self.biased(at, "ffn_gate", x), self.biased(at, "ffn_up", x)))
-        scores, out = self.biased(at, "ffn_gate_inp", x), numpy.zeros_like(x)
+            return self.dense(at, x)
+        if self.architecture == "gemma4":
+            return self.beside_dense(at, x, before)
+        return self.experts(at, self.biased(at, "ffn_gate_inp", x), x)
+
+    def beside_dense(self, at, x, before):
+        """Gemma 4: a dense part and experts, which see BEFORE, what X is the norm of, by norms of their own."""
+        dense = self.dense(at, x)
+        scores = self.norm(None, before) * self.weights(at + "ffn_gate_inp.scale").values / math.sqrt(x.shape[-1])
+        routed = self.experts(at, self.biased(at, "ffn_gate_inp", scores), self.norm(at + "pre_ffw_norm_2.weight", before))
+        return self.norm(at + "post_ffw_norm_1.weight", dense) + self.norm(at + "post_ffw_norm_2.weight", routed)
+
+    def dense(self, at, x):
+        return self.biased(at, "ffn_down", self.gate(self.biased(at, "ffn_gate", x), self.biased(at, "ffn_up", x)))
+
+    def experts(self, at, scores, x):
+        out = numpy.zeros_like(x)
         if self.has(at + "ffn_up_shexp.weight"):
             share = sigmoid(x @ self.weights(at + "ffn_gate_inp_shexp.weight").values)[:, None]
             gate, up = (self.biased(at, f"ffn_{part}_shexp", x) for part in ("gate", "up"))
@@ -268,7 +283,11 @@ class Model:
         for token, row in enumerate(scores):
             chosen = numpy.argsort(-row)[:self.key("expert_used_count")]
             for expert, share in zip(chosen, softmax(row[chosen])):
-                gate, up = (self.of_expert(at, part, expert, x[token]) for part in ("gate", "up"))
+                if self.has(at + "ffn_gate_up_exps.weight"):
+                    gate, up = numpy.split(self.of_expert(at, "gate_up", expert, x[token]), 2)
+                    share = share * self.weights(at + "ffn_down_exps.scale").values[expert]
+                else:
+                    gate, up = (self.of_expert(at, part, expert, x[token]) for part in ("gate", "up"))
                 out[token] += share * self.of_expert(at, "down", expert, self.gate(gate, up))
         return out
 
@@ -289,7 +308,7 @@ class Model:
             y = self.norm(at + "attn_norm.weight", x)
             y = self.delta_net(at, y) if self.has(at + "ssm_out.weight") else self.attention(at, layer, y)
             x = x + (self.norm(at + "post_attention_norm.weight", y) if self.is_gemma else y)
-            y = self.feed_forward(at, self.norm(f"{at}{before}.weight", x))
+            y = self.feed_forward(at, self.norm(f"{at}{before}.weight", x), x)
             x = x + (self.norm(at + "post_ffw_norm.weight", y) if self.is_gemma else y)
             if self.has(at + "layer_output_scale.weight"):
                 x = x * self.weights(at + "layer_output_scale.weight").values

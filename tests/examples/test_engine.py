@@ -10,6 +10,7 @@ be farther from the engine than either bound.
 """
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 
@@ -25,10 +26,11 @@ MODELS = {"llama": [], "llama-tied": ["--tied"], "qwen2": [], "qwen3": ["--head-
           "qwen3next": [*MIXTURE, "--layers", "4", "--head-dim", "128"],
           "qwen35": ["--layers", "4", "--head-dim", "256"],
           "qwen35moe": [*MIXTURE, "--layers", "4", "--head-dim", "128"],
-          "gemma3": ["--window", "16", "--layers", "7", "--tied"],
+          "gemma3": ["--window", "16", "--layers", "7", "--tied", "--vocab", "509"],
           "gemma4": ["--window", "16", "--layers", "7", "--tied"],
+          "gemma4-moe": ["--experts", "8", "--experts-used", "3", "--window", "16", "--tied"],
           "gpt-oss": [*MIXTURE, "--window", "16"]}
-KINDS = {"qwen3moe": ("Q8_0", None), "qwen3next": ("Q8_0", None), "qwen35moe": ("Q8_0", None), "gpt-oss": ("Q8_0", "MXFP4")}  # experts' weights are of formats with codes
+KINDS = {"qwen3moe": ("Q8_0", None), "gemma4-moe": ("Q8_0", None), "qwen3next": ("Q8_0", None), "qwen35moe": ("Q8_0", None), "gpt-oss": ("Q8_0", "MXFP4")}  # experts' weights are of formats with codes
 PROMPT = [1] + [(7 * i * i + 11 * i) % 500 for i in range(44)]
 GENERATED = 6
 TIGHT, TIMES = 2e-3, 1.5
@@ -68,7 +70,7 @@ class Case:
 
     def __init__(self, scratch, name, kind):
         self.path = scratch / f"{name}-{kind or 'mix'}.gguf"
-        subprocess.run([sys.executable, SCRIPT, self.path, *SIZES, *MODELS[name], "--architecture", name.split("-tied")[0], *(["--type", kind] if kind else [])],
+        subprocess.run([sys.executable, SCRIPT, self.path, *SIZES, *MODELS[name], "--architecture", name.removesuffix("-tied").removesuffix("-moe"), *(["--type", kind] if kind else [])],
                        check=True, stdout=subprocess.DEVNULL)
         self.exact, self.known, self.offences = reference_model.Model(self.path), {}, []
         self.is_mixture = "--experts" in MODELS[name]
@@ -105,12 +107,11 @@ def check(engine, scratch, name, kind):
 
 
 def check_gpu(engine, scratch, name, kind, fake):
-    """The same on the fake GPU, whose driver emulates the kernels: few tokens.  Offsets of Q4_K are multiplied with sums
-    of activations that are not rounded, as ggml does on GPUs, so that roundings of codes are not centred: twice the cost.
-    More than 8 tokens at once are for the fake's memory too many where weights are not those of the mix.  It has a real
-    card's shared memory.
+    """The same on the fake GPU, whose driver emulates the kernels: few tokens, more of them at once than MatVecs take.
+    Offsets of Q4_K are multiplied with sums of activations that are not rounded, as ggml does on GPUs, so that roundings
+    of codes are not centred: twice the cost.  It has a real card's shared memory.
     """
-    case, prompt = Case(scratch, name, kind), PROMPT[:4 if kind else 12]
+    case, prompt = Case(scratch, name, kind), PROMPT[:12]
     environment = {"LD_LIBRARY_PATH": fake, "FAKE_CUDA": "90:shared=227", "TCBTUNE_ASSEMBLER": "none"}
     for options, rounds in ((["--batch", "3"], {}), (["--kv", "q80"], {"kv_rounds": True}),
                             (["--batch", "1", "--times", "1"], {})):
@@ -124,7 +125,9 @@ def refused(engine, scratch):
     """Files that are damaged, and options that are wrong: one line that says so, and no crash."""
     good = scratch / "llama-mix.gguf"
     data, offences, bad = good.read_bytes(), [], scratch / "bad.gguf"
-    for what, content in (("truncated", data[:len(data) // 2]), ("not a GGUF", b"GGML" + data[4:]), ("", b""),
+    key = b"embedding_length_per_layer_input" + struct.pack("<I", 4)  # of a u32
+    small = (scratch / "gemma4-mix.gguf").read_bytes().replace(key + struct.pack("<I", 0), key + struct.pack("<I", 256))
+    for what, content in (("E2B", small), ("truncated", data[:len(data) // 2]), ("not a GGUF", b"GGML" + data[4:]), ("", b""),
                           ("'xlama'", data.replace(b"llama", b"xlama", 1)), ("attn_q", data.replace(b"attn_q.w", b"attn_x.w"))):
         bad.write_bytes(content)
         done = subprocess.run([engine, bad, "--prompt", "1"], capture_output=True, text=True)
@@ -147,7 +150,8 @@ def main():
                 for offence in check(engine, scratch, name, kind)]
     for fake in sys.argv[3:]:
         for name, kind in (("llama", "F32"), ("llama", "Q8_0"), ("llama", None), ("qwen2", None), ("qwen3", "Q8_0"),
-                           ("qwen3moe", "Q8_0"), ("gpt-oss", "Q8_0"), ("qwen35", "Q8_0")):
+                           ("qwen3moe", "Q8_0"), ("gpt-oss", "Q8_0"), ("qwen35", "Q8_0"), ("gemma3", "Q8_0"),
+                           ("gemma4-moe", "Q8_0")):
             offences += check_gpu(engine, scratch, name, kind, fake)
     offences += refused(engine, scratch)
     for offence in offences:

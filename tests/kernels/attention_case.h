@@ -25,6 +25,21 @@ static inline void attention_problem(const struct tcb_op *op, enum tcb_contract 
 		fail_msg("%s %s: %s", op->name, text, err.message);
 }
 
+/* Of I two in three have something between rows of q and of out. */
+static inline void attention_stride(struct tcb_problem *problem, size_t i)
+{
+	if (i % 3 && tcb_problem_stride(problem, attention_q_apart(problem) + i % 5 * ATTENTION_HEAD_UNIT,
+					attention_out_apart(problem) + i % 4 * ATTENTION_HEAD_UNIT, NULL) != TCB_OK)
+		fail_msg("%s: no strides", problem->op_name);
+}
+
+static inline void attention_strided(const struct tcb_op *op, enum tcb_contract contract, const char *text, size_t i,
+				     struct tcb_problem *out)
+{
+	attention_problem(op, contract, text, out);
+	attention_stride(out, i);
+}
+
 /* Whether the op of that NAME has heads of the shape's sizes: blocks are of 32 values. */
 static inline int attention_takes(const char *name, const char *text)
 {

@@ -23,19 +23,22 @@ static size_t draw(struct tcb_rng *rng, size_t least, size_t most)
 	return size + tcb_rng_below(rng, size);
 }
 
-/* A problem of TABLE's family, with contract f16 or q8. */
-static struct tcb_problem draw_problem(struct tcb_rng *rng, const struct tcb_learned *table)
+/* A problem that TABLE is asked for. */
+static struct tcb_problem draw_problem(struct tcb_rng *rng, const struct tcb_learned *table,
+				       const struct tcb_target *target)
 {
 	size_t count;
 	const struct tcb_op *const *ops = tcb_ops(&count);
 	for (;;) {
 		const struct tcb_op *op = ops[tcb_rng_below(rng, count)];
+		const enum tcb_contract contract = (enum tcb_contract)tcb_rng_below(rng, TCB_CONTRACT_COUNT);
 		const struct tcb_shape shape = { draw(rng, table->least.m, 1024), draw(rng, 1024, 16384),
-						 256 * draw(rng, 4, 56) };
+						 256 * draw(rng, 4, 56), op->default_shapes[0].words };
 		struct tcb_problem problem;
-		if (op->format && tcb_op_gpu(op) && !strcmp(op->name + strcspn(op->name, "_"), table->after) &&
-		    tcb_problem_init(op, tcb_rng_below(rng, 2) ? TCB_CONTRACT_F16 : TCB_CONTRACT_Q8, &shape, &problem,
-				     NULL) == TCB_OK)
+		if (tcb_op_side(op, target) && op->contracts >> contract & 1u &&
+		    tcb_problem_init(op, contract, &shape, &problem, NULL) == TCB_OK &&
+		    tcb_learned_has(&problem, target) &&
+		    !strcmp(tcb_space_of(&problem, target, NULL)->family, table->family))
 			return problem;
 	}
 }
@@ -70,16 +73,16 @@ int main(void)
 			continue;
 		tcb_rng_init(&rng, 1);
 		for (size_t i = 0; i < PROBLEMS; i++) {
-			const struct tcb_problem problem = draw_problem(&rng, table);
+			const struct tcb_problem problem = draw_problem(&rng, table, &gpu.device.target);
 			struct tcb_geometry geometry;
 			learned[i] = time_of(&problem, &gpu.device.target, 1);
-			found += tcb_learned_geometry(&problem, &gpu.device.target, &geometry) != NULL;
+			found += tcb_default_geometry(&problem, &gpu.device.target, &geometry).learned != NULL;
 			by_rule[i] = time_of(&problem, &gpu.device.target, 0);
 		}
 		qsort(learned, PROBLEMS, sizeof *learned, tcb_ascending);
 		qsort(by_rule, PROBLEMS, sizeof *by_rule, tcb_ascending);
-		printf("*%s, %s, %zu of %d learned: %.1f us, nine of ten %.1f, most %.1f; by rule %.1f, %.1f, %.1f\n",
-		       table->after, table->arch, found, PROBLEMS, learned[PROBLEMS / 2], learned[PROBLEMS * 9 / 10],
+		printf("%s, %s, %zu of %d learned: %.1f us, nine of ten %.1f, most %.1f; by rule %.1f, %.1f, %.1f\n",
+		       table->family, table->arch, found, PROBLEMS, learned[PROBLEMS / 2], learned[PROBLEMS * 9 / 10],
 		       learned[PROBLEMS - 1], by_rule[PROBLEMS / 2], by_rule[PROBLEMS * 9 / 10], by_rule[PROBLEMS - 1]);
 	}
 	return 0;

@@ -8,14 +8,17 @@
  *
  * Kernels with the same text are assembled once, sixteen in a module; --step N
  * takes every Nth geometry, --most N that many of each space at most, spread
- * over it.  The judge is ptxas: other assemblers allocate otherwise.  Exit status
- * 77 where there is none.
+ * over it; where all ops are looked at, a third of that of those of a format, at
+ * a place that goes by the op: formats share a space; and each op's are for one
+ * of the targets, by turns.  The judge is ptxas: other
+ * assemblers allocate otherwise.  Exit status 77 where there is none.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sizes.h"
 #include "base/util.h"
 #include "device/gpu.h"
 #include "kernels/gpu/ptx_code.h"
@@ -24,7 +27,16 @@
 #include "ptx/ir/opcodes.h"
 #include "ptx/text/text.h"
 
-enum { SKIPPED = 77, SECONDS = 120, TARGETS_MAX = 16, SHOWN_MAX = 20, BATCH = 16, BATCHES_MAX = 4096, AHEAD = 4 };
+enum {
+	SKIPPED = 77,
+	SECONDS = 120,
+	TARGETS_MAX = 16,
+	SHOWN_MAX = 20,
+	BATCH = 16,
+	BATCHES_MAX = 4096,
+	AHEAD = 4,
+	FORMATS_SHARE = 3
+};
 
 /* One kernel of a module: its entry is called k0, k1, ... */
 struct member {
@@ -45,6 +57,7 @@ struct check {
 	struct tcb_assemble_pool *pool;
 	FILE *csv;
 	size_t step, most;
+	size_t turn, shared_by; /* the op's number, and how many ops take a share of what one would */
 	/* of all */
 	size_t geometries, kernels, bad;
 	/* texts that were seen, by hash; open addressing */
@@ -172,12 +185,13 @@ static void check_space(struct check *c, const struct tcb_target *target, enum t
 		fail("space", &err);
 	c->slots = 4 * space->count + 16;
 	c->seen = calloc(c->slots, sizeof *c->seen);
-	const size_t spread = c->most ? (space->count + c->most - 1) / c->most : 1;
+	const size_t most = tcb_div_up(c->most, c->shared_by);
+	const size_t spread = most ? tcb_div_up(space->count, most) : 1;
 	const size_t step = c->step > spread ? c->step : spread;
 	/* Every batch but those before a change of targets is full. */
 	if (!batch || !c->seen || space->count / step / BATCH * 2 >= BATCHES_MAX - 2)
 		exit(1);
-	for (size_t i = step / 2; i < space->count; i += step) {
+	for (size_t i = step * (2 * (c->turn % c->shared_by) + 1) / (2 * c->shared_by); i < space->count; i += step) {
 		add(c, &problem, target, &space->geometries[i], batch, &filled);
 		for (; filled - judged > AHEAD; judged++)
 			judge(c, &batch[judged], target->cuda.capability, name);
@@ -281,7 +295,11 @@ int main(int argc, char **argv)
 	for (const struct tcb_op *const *op = tcb_ops(&ops); *op; op++)
 		if (only ? *op == only : tcb_op_gpu(*op) != NULL) {
 			c.op = *op;
-			check_op(&c, shape.m ? &shape : &(*op)->default_shapes[0], contracts, wanted, count);
+			c.turn++;
+			c.shared_by = (*op)->format && !only ? FORMATS_SHARE : 1;
+			const int is_one = !only && c.most && count;
+			check_op(&c, shape.m ? &shape : &(*op)->default_shapes[0], contracts,
+				 is_one ? &wanted[c.turn / FORMATS_SHARE % count] : wanted, is_one ? 1 : count);
 		}
 	tcb_assemble_pool_destroy(c.pool);
 	if (c.csv)

@@ -5,9 +5,9 @@
  *     check_random_shapes [OP [COUNT [SEED]]]
  *
  * draws COUNT small shapes with any of their words, in turn for each op whose name has OP in it ("attention_" if it is
- * left out).  For each contract and family of instructions that the processor has, the default geometry and one drawn
- * from the space run twice, over poisoned outputs in guarded buffers, with inputs that cannot be written; results are
- * compared with the reference.  Prints how many ran, and of the first that fails how to see it again.
+ * left out, all of "").  For each contract and family of instructions that the processor has, the default geometry and
+ * one drawn from the space run twice, over poisoned outputs in guarded buffers, with inputs that cannot be written;
+ * results are compared with the reference.  Prints how many ran, and of the first that fails how to see it again.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -21,111 +21,13 @@
 #include "base/tiles.h"
 #include "kernels/constraint.h"
 #include "kernels/space.h"
-#include "shape_for.h"
+#include "random_problem.h"
 
-enum { THREADS = 2, OPS_MAX = 1024, TEXT_MAX = 256, TRIES = 200, WORK_MOST = 1 << 22 };
+enum { THREADS = 2, OPS_MAX = 1024, TEXT_MAX = 256, WORK_MOST = 1 << 22 };
 
 static struct tcb_target target;
 static char under_way[3 * TEXT_MAX + TCB_GEOMETRY_TEXT_MAX]; /* for what ends the program */
 static struct tcb_pool *pool;
-
-struct draw {
-	struct tcb_rng rng;
-	char text[TEXT_MAX];
-	size_t length;
-};
-
-static size_t one_of(struct draw *d, size_t count)
-{
-	return tcb_rng_below(&d->rng, count);
-}
-
-static int happens(struct draw *d, unsigned percent)
-{
-	return one_of(d, 100) < percent;
-}
-
-/* 1 to MOST; half of the time it is small. */
-static size_t size_up_to(struct draw *d, size_t most)
-{
-	return 1 + one_of(d, happens(d, 50) && most > 8 ? 8 : most);
-}
-
-/* A head: any multiple of UNIT, one that models have, or the largest. */
-static size_t head_of(struct draw *d, size_t unit)
-{
-	static const size_t of_models[] = { 64, 72, 80, 88, 96, 112, 128, 192, 256, 512, 576 };
-	const size_t common = of_models[one_of(d, sizeof(of_models) / sizeof(*of_models))];
-	if (happens(d, 40) && common % unit == 0)
-		return common;
-	return unit * size_up_to(d, 576 / unit);
-}
-
-static void add_text(struct draw *d, const char *word, size_t number)
-{
-	d->length += (size_t)snprintf(d->text + d->length, TEXT_MAX - d->length, number ? "%s%zu" : "%s", word, number);
-}
-
-/* A word of OP's, with numbers that tests have in memory. */
-static void add_word(struct draw *d, enum tcb_word word, size_t k, size_t unit)
-{
-	const struct tcb_word_row *row = &tcb_word_rows[word], *second = tcb_word_second(word);
-	size_t number = 0;
-	if (word == TCB_WORD_VALUES)
-		number = happens(d, 50) ? head_of(d, unit) : unit * (1 + one_of(d, k / unit));
-	else if (word == TCB_WORD_ROTATED)
-		number = 8 * (1 + one_of(d, (k + 7) / 8));
-	else if (row->kind == TCB_WORD_NUMBER)
-		number = row->least + one_of(d, tcb_least(row->most - row->least + 1, happens(d, 50) ? 4 : 64));
-	add_text(d, ",", 0);
-	if (row->kind == TCB_WORD_TENTHS) {
-		add_text(d, row->example, 0);
-		return;
-	}
-	add_text(d, row->text, number);
-	if (row->kind == TCB_WORD_TYPE)
-		add_text(d, tcb_word_types[row->least - 1 + one_of(d, row->most - row->least + 1)], 0);
-	if (second)
-		add_text(d, second->text, 1 + one_of(d, number));
-}
-
-/* Any of the words that OP takes; of the first what must be said. */
-static void add_words(struct draw *d, const struct tcb_op *op, size_t k, size_t unit)
-{
-	if (op->words >> TCB_WORD_EXPERTS & 1u)
-		add_word(d, TCB_WORD_EXPERTS, k, unit);
-	if (op->words >> TCB_WORD_QUERY & 1u) {
-		const size_t kv = 1 + one_of(d, 4);
-		add_text(d, ",h", kv * (1 + one_of(d, happens(d, 70) ? 4 : 17)));
-		add_text(d, "/", kv);
-	}
-	for (int word = 0; word < TCB_WORD_COUNT; word++)
-		if ((op->words >> word & 1u) && word != TCB_WORD_EXPERTS && word != TCB_WORD_QUERY &&
-		    !tcb_word_is_second(&tcb_word_rows[word]) && happens(d, 35))
-			add_word(d, (enum tcb_word)word, k, unit);
-}
-
-/* A problem that OP takes, with D's text; -1: none of many was one. */
-static int draw_problem(struct draw *d, const struct tcb_op *op, enum tcb_contract contract, struct tcb_problem *out)
-{
-	const int is_cache = op->words >> TCB_WORD_QUERY & 1u;
-	for (int i = 0; i < TRIES; i++) {
-		struct tcb_shape shape;
-		const size_t unit = !is_cache ? 256 : happens(d, 50) ? 32 : 8;
-		const size_t k = is_cache ? head_of(d, unit) : unit * (1 + one_of(d, 3));
-		const size_t m = size_up_to(d, 40), n = size_up_to(d, 300);
-		d->length = (size_t)snprintf(d->text, TEXT_MAX, "%zux%zux%zu", m, n, k);
-		add_words(d, op, k, unit);
-		if (tcb_shape_parse(d->text, &shape, NULL) != TCB_OK ||
-		    tcb_problem_init(op, contract, &shape, out, NULL) != TCB_OK || op->flops(out) > 8.0 * WORK_MOST)
-			continue;
-		if (op->has_strides && happens(d, 40))
-			(void)tcb_problem_stride(out, happens(d, 70) ? k + one_of(d, 40) : 0,
-						 happens(d, 70) ? n + one_of(d, 40) : 0, NULL);
-		return 0;
-	}
-	return -1;
-}
 
 /* --- one shape --- */
 
@@ -197,20 +99,6 @@ static int is_wrong(const struct bench *b, const struct tcb_plan *plan, size_t o
 	return !(ratio <= 1);
 }
 
-/* Did a call write between rows of OUTPUT? */
-static int wrote_between_rows(const struct bench *b, size_t output)
-{
-	const struct tcb_operand *operand = &b->operands[output];
-	const size_t each = tcb_element_bytes(operand->type);
-	const uint8_t *data = b->buffers[output].data;
-	for (size_t row = 1; operand->stride && row < operand->rows; row++)
-		for (size_t at = ((row - 1) * operand->stride + operand->cols) * each;
-		     at < row * operand->stride * each; at++)
-			if (data[at] != TCB_POISON)
-				return 1;
-	return 0;
-}
-
 static int runs_wrong(struct bench *b, const struct tcb_plan *plan, char what[TEXT_MAX])
 {
 	const struct tcb_op *op = b->problem.op;
@@ -237,7 +125,8 @@ static int runs_wrong(struct bench *b, const struct tcb_plan *plan, char what[TE
 	for (size_t i = 0; i < b->count && !*what; i++) {
 		if (tcb_buffer_check(&b->buffers[i]))
 			snprintf(what, TEXT_MAX, "wrote outside of %s", b->operands[i].name);
-		else if (wrote_between_rows(b, i))
+		else if (b->operands[i].role == TCB_ROLE_OUTPUT &&
+			 !tcb_operand_gaps_are(&b->operands[i], data[i], TCB_POISON))
 			snprintf(what, TEXT_MAX, "wrote between rows of %s", b->operands[i].name);
 		else if (b->operands[i].role == TCB_ROLE_OUTPUT)
 			(void)is_wrong(b, plan, i, reference++, what);
@@ -313,12 +202,12 @@ static size_t check_problem(struct bench *b, struct draw *d, size_t *ran)
 	return wrong;
 }
 
-/* Has OP kernels of CONTRACT for CPUs? */
+/* Has OP kernels of CONTRACT for this processor? */
 static int has_contract(const struct tcb_op *op, enum tcb_contract contract)
 {
 	const struct tcb_variant *variant;
 	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(op), i)); i++)
-		if (variant->contract == contract)
+		if (variant->contract == contract && tcb_target_has(&target, variant->isa))
 			return op->contracts >> contract & 1u;
 	return 0;
 }
@@ -335,7 +224,7 @@ int main(int argc, char **argv)
 	size_t op_count, count = 0, shapes = 0, ran = 0, wrong = 0;
 	const struct tcb_op *const *ops = tcb_ops(&op_count);
 	for (size_t i = 0; i < op_count && count < OPS_MAX; i++)
-		if (strstr(ops[i]->name, name) && ops[i]->shape_form[3] && tcb_variant_at(tcb_op_cpu(ops[i]), 0))
+		if (strstr(ops[i]->name, name) && tcb_variant_at(tcb_op_cpu(ops[i]), 0))
 			taken[count++] = ops[i];
 	if (!count || !most || tcb_cpu_identify("cpu", THREADS, &device, &err) != TCB_OK ||
 	    tcb_pool_create(THREADS, NULL, &pool, &err) != TCB_OK) {
@@ -355,7 +244,7 @@ int main(int argc, char **argv)
 		enum tcb_contract contract = (enum tcb_contract)one_of(&draw, TCB_CONTRACT_COUNT);
 		if (!has_contract(op, contract))
 			contract = first;
-		if (draw_problem(&draw, op, contract, &bench.problem) != 0)
+		if (random_problem(&draw, op, contract, 8.0 * WORK_MOST, &bench.problem) != 0)
 			continue;
 		bench_init(&bench, 1 + i);
 		wrong = check_problem(&bench, &draw, &ran);

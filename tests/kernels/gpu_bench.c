@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "device/gpu.h"
-#include "instrumented.h"
 #include "kernels/constraint.h"
 #include "kernels/gpu/ptx_code.h"
 #include "ptx/analyse/check.h"
@@ -175,9 +174,7 @@ void gpu_check_clean(const struct tcb_kernel *kernel)
 size_t gpu_sample_size(size_t usual)
 {
 	const char *text = getenv("TCB_GPU_SAMPLE");
-	if (text)
-		return strtoul(text, NULL, 10);
-	return TEST_IS_INSTRUMENTED || test_half() == 1 ? (usual + 1) / 2 : usual;
+	return text ? strtoul(text, NULL, 10) : usual;
 }
 
 void gpu_tally_print(const struct gpu_tally *tally)
@@ -190,14 +187,20 @@ void gpu_tally_print(const struct gpu_tally *tally)
 
 void gpu_problem_rows(struct tcb_problem *p, size_t i)
 {
-	const size_t k = p->shape.k, n = p->shape.n;
+	struct tcb_operand all[TCB_OPERANDS_MAX];
 	if (p->op->words >> TCB_WORD_X_TYPE & 1u && i / 4 % 4)
 		p->shape.words.x_type = 2 + i / 5 % 2;
 	if (p->op->words >> TCB_WORD_Y_TYPE & 1u && i / 4 % 3)
 		p->shape.words.y_type = 2 + i / 7 % 2;
-	if (p->op->has_strides && i % 3)
-		assert_int_equal(tcb_problem_stride(p, i % 5 ? k + (i % 2 ? 8 : 3) : 0, i % 7 ? n + i % 11 : 0, NULL),
-				 TCB_OK);
+	if (p->op->words >> TCB_WORD_GELU & 1u)
+		p->shape.words.gelu = i / 3 % 2;
+	if (!p->op->stride_unit || i % 3 == 0)
+		return;
+	const size_t count = p->op->operands(p, all), unit = p->op->stride_unit;
+	const int input = tcb_operand_input(all, count), output = tcb_operand_output(all, count);
+	assert_int_equal(tcb_problem_stride(p, i % 5 ? all[input].cols + (i % 2 || unit > 1 ? 8 : 3) : 0,
+					    i % 7 ? all[output].cols + i % 11 * unit : 0, NULL),
+			 TCB_OK);
 }
 
 void gpu_bench_open(struct gpu_bench *b, const struct tcb_problem *problem, uint64_t seed)
@@ -320,6 +323,7 @@ static double run_twice(struct gpu_bench *b, const struct tcb_kernel *kernel, ui
 	tcb_operand_to_f32(&b->operand[b->output], host[0][b->output], 0, 1, &b->first);
 	for (size_t i = 0; i < b->operand_count; i++) {
 		if (b->operand[i].role == TCB_ROLE_OUTPUT) {
+			b->findings += !tcb_operand_gaps_are(&b->operand[i], host[0][i], 0xff);
 			differs |= memcmp(host[0][i], host[1][i], b->operand[i].bytes) != 0;
 			test_free(host[1][i]);
 		}

@@ -53,8 +53,7 @@ void gpu_check_clean(const struct tcb_kernel *kernel);
 /* Both, of G's kernel. */
 void gpu_check_emitted(const struct tcb_problem *p, const struct tcb_target *target, const struct tcb_geometry *g);
 
-/* How many geometries a test runs: USUAL (half with a sanitizer), or as many as TCB_GPU_SAMPLE says (the slow tests).
- */
+/* How many geometries a test runs: USUAL, or as many as TCB_GPU_SAMPLE says (the slow tests). */
 size_t gpu_sample_size(size_t usual);
 
 /* What many runs have come to. */

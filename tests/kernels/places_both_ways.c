@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels of layout r16g and of FP8 as processors with VBMI and those without run
- * them, compiled for AVX-512 with VNNI: test_quant_matvec.c compares them.
+ * Kernels of layouts r16g and r16 and of FP8 as processors with VBMI and those without
+ * run them, compiled for AVX-512 with VNNI: test_quant_matvec.c compares them.
  */
 #include "kernels/places_both_ways.h"
 
@@ -14,6 +14,17 @@
 void places_rows_as(const struct qmv_call *call, enum tcb_format_id format, int has_vbmi)
 {
 	TCB_PLACES_ROWS(RUN)
+}
+
+#define RUN_LINES(id, ...)                                                       \
+	if (format == TCB_FORMAT_##id && nibble_looks_up(TCB_FORMAT_##id)) {     \
+		line_rows_by(call, TCB_FORMAT_##id, 1, has_vbmi, QMV_HINT_NONE); \
+		return 1;                                                        \
+	}
+int nibble_rows_as(const struct qmv_call *call, enum tcb_format_id format, int has_vbmi)
+{
+	TCB_FORMAT_FIELD_LIST(RUN_LINES)
+	return 0;
 }
 
 void fp8_rows_as(const struct qmv_call *call, int has_vbmi)

@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attention_amx_in_c.h"
 #include "attention_case.h"
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
 #include "base/cpu_isas.h"
+#include "base/tiles.h"
 #include "instrumented.h"
 #include "kernels/default_rules.h"
 
@@ -179,9 +181,11 @@ static void odd_data_is_as_specified(void **state)
 	}
 }
 
-/* Runs GEOMETRY, if it is one, over poisoned outputs, and judges them. */
-static void check_kernel(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct data *data,
-			 struct tcb_pool *pool)
+/* Runs GEOMETRY, if it is one, over poisoned outputs, and judges them; by VARIANT instead of its own if that is not
+ * NULL.
+ */
+static void check_variant(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
+			  const struct tcb_variant *variant, struct data *data, struct tcb_pool *pool)
 {
 	struct tcb_plan plan;
 	struct tcb_error err;
@@ -190,6 +194,8 @@ static void check_kernel(const struct tcb_problem *problem, const struct tcb_geo
 	tcb_geometry_print(geometry, text);
 	if (tcb_op_cpu(problem->op)->plan(problem, geometry, &plan, &err) != TCB_OK)
 		fail_msg("%s %s: %s", problem->op_name, text, err.message);
+	if (variant)
+		plan.variant = variant;
 	const size_t output = attention_at(&problem->shape.words, ATTENTION_OUT);
 	const struct tcb_operand *out = &data->operands[output];
 	void *workspace = aligned_alloc(64, (plan.workspace_bytes + 63) / 64 * 64);
@@ -198,13 +204,20 @@ static void check_kernel(const struct tcb_problem *problem, const struct tcb_geo
 	memset(workspace, TCB_POISON, plan.workspace_bytes);
 	memset(data->operand[output], TCB_POISON, out->bytes);
 	tcb_op_cpu(problem->op)->run(&plan, data->operand, workspace, pool);
-	tcb_type_to_f32(out->type, data->operand[output], data->outputs, got);
+	tcb_operand_to_f32(out, data->operand[output], 0, data->outputs, got);
+	assert_true(tcb_operand_gaps_are(out, data->operand[output], TCB_POISON));
 	const double ratio = tcb_error_ratio(&plan, &data->reference, got, data->outputs, &bad);
 	if (!(ratio <= 1))
 		fail_msg("%s of %s with %s: output %zu is %g, not %g", text, problem->op_name, plan.variant->name, bad,
 			 (double)got[bad], data->reference.y[bad]);
 	free(got);
 	free(workspace);
+}
+
+static void check_kernel(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct data *data,
+			 struct tcb_pool *pool)
+{
+	check_variant(problem, geometry, NULL, data, pool);
 }
 
 static void kernels_of_this_processor(void **state)
@@ -290,11 +303,15 @@ static void extremes_of_bf16(void **state)
 	tcb_pool_destroy(pool);
 }
 
-/* Products of pairs of bf16 are the default of prefill, and of decode from seven query rows of a KV head on; a target
- * that has nothing else but scalar code takes them always. */
+/* Products of tiles of bf16 are the default of prefill, else those of pairs; pairs are that of decode from seven query
+ * rows of a KV head on; a target that has nothing else but scalar code takes them always. */
 static void defaults_with_pairs_of_bf16(void **state)
 {
-	enum { BF16 = 1u << TCB_ISA_AVX512BF16 | 1u << TCB_ISA_SCALAR, ALL = BF16 | 1u << TCB_ISA_AVX512 };
+	enum {
+		BF16 = 1u << TCB_ISA_AVX512BF16 | 1u << TCB_ISA_SCALAR,
+		ALL = BF16 | 1u << TCB_ISA_AVX512,
+		TILES = ALL | 1u << TCB_ISA_AMX
+	};
 	static const struct {
 		const char *op, *shape;
 		enum tcb_contract contract;
@@ -310,6 +327,10 @@ static void defaults_with_pairs_of_bf16(void **state)
 		{ "attention_decode_f16", "4x512x64,h4/2", TCB_CONTRACT_F16, ALL, TCB_ISA_AVX512 },
 		{ "attention_prefill_bf16", "64x64x64,h1/1", TCB_CONTRACT_F16, ALL, TCB_ISA_AVX512BF16 },
 		{ "attention_prefill_bf16", "64x64x64,h1/1", TCB_CONTRACT_F32, ALL, TCB_ISA_AVX512 },
+		{ "attention_prefill_bf16", "64x64x64,h1/1", TCB_CONTRACT_F16, TILES, TCB_ISA_AMX },
+		{ "attention_prefill_bf16", "1x9x8,h1/1", TCB_CONTRACT_F16, TILES, TCB_ISA_AMX },
+		{ "attention_prefill_bf16", "64x64x64,h1/1", TCB_CONTRACT_F32, TILES, TCB_ISA_AVX512 },
+		{ "attention_decode_bf16", "4x512x64,h4/2", TCB_CONTRACT_F16, TILES, TCB_ISA_AVX512BF16 },
 #endif
 		{ "attention_prefill_bf16", "64x64x64,h1/1", TCB_CONTRACT_F16, 1u << TCB_ISA_SCALAR, TCB_ISA_SCALAR },
 	};
@@ -351,7 +372,8 @@ static void check_tiles(const struct tcb_problem *problem, const struct tcb_vari
 		geometry.tile[TCB_MACRO] =
 			(struct tcb_tile){ all, rows[i].parts > 1 ? most(tile, 64) : part, problem->shape.k };
 		geometry.knob[TCB_KNOB_ISA] = (int32_t)variant->isa;
-		geometry.knob[TCB_KNOB_THREADS] = rows[i].parts > 1 ? 2 : 1;
+		const int is_shared = geometry.tile[TCB_MACRO].n < problem->shape.n;
+		geometry.knob[TCB_KNOB_THREADS] = rows[i].parts > 1 && is_shared ? 2 : 1;
 		geometry.knob[TCB_KNOB_SCHED] = TCB_SCHED_DYNAMIC;
 		if (is_decode) {
 			geometry.knob[TCB_KNOB_PREFETCH] = (int32_t)(i * 5000);
@@ -360,6 +382,18 @@ static void check_tiles(const struct tcb_problem *problem, const struct tcb_vari
 		check_kernel(problem, &geometry, data, pool);
 	}
 }
+
+static const char *const prefills[] = {
+	"70x200x96,h6/2,b3,p16,w40,causal,ragged",
+	"33x300x64,h4/4,causal,c20",
+	"40x90x256,h8/1,b2,ragged",
+	"40x200x64,h4/2,v128,sinks,alibi,c9,causal,p8,b3,ragged",
+	"20x100x576,h4/1,v512,vk,sinks,causal",
+	"50x50x72,h3/3",
+	"40x120x88,h4/2,v24,causal,prefix,b4,p16,ragged",
+	"30x40x8,h4/4,v16,sinks",
+	"40x80x192,h2/1,v128,alibi",
+};
 
 static void tiles_of_kernels(void **state)
 {
@@ -373,17 +407,6 @@ static void tiles_of_kernels(void **state)
 		"2x200x72,h8/2,v104,causal,prefix,b4,p16,ragged",
 		"1x90x8,h12/4,v16,sinks",
 		"3x200x160,h4/2,vk,v96,w70",
-	};
-	static const char *const prefills[] = {
-		"70x200x96,h6/2,b3,p16,w40,causal,ragged",
-		"33x300x64,h4/4,causal,c20",
-		"40x90x256,h8/1,b2,ragged",
-		"40x200x64,h4/2,v128,sinks,alibi,c9,causal,p8,b3,ragged",
-		"20x100x576,h4/1,v512,vk,sinks,causal",
-		"50x50x72,h3/3",
-		"40x120x88,h4/2,v24,causal,prefix,b4,p16,ragged",
-		"30x40x8,h4/4,v16,sinks",
-		"40x80x192,h2/1,v128,alibi",
 	};
 	enum { SHAPES = sizeof(decodes) / sizeof(*decodes) };
 	_Static_assert(sizeof(prefills) == sizeof(decodes), "as many of each");
@@ -403,7 +426,7 @@ static void tiles_of_kernels(void **state)
 		struct data data;
 		if (test_leaves_out(n) || !attention_takes(op->name, text))
 			continue;
-		attention_problem(op, contract, text, &problem);
+		attention_strided(op, contract, text, n / OPS, &problem);
 		data_init(&problem, &data);
 		for (size_t v = 0; (variant = tcb_variant_at(tcb_op_cpu(op), v)); v++)
 			if (variant->contract == contract && tcb_target_has(&device.target, variant->isa))
@@ -412,6 +435,57 @@ static void tiles_of_kernels(void **state)
 	}
 	tcb_pool_destroy(pool);
 }
+
+#if defined(__x86_64__)
+/* All of VARIANTS, whose tiles are plain C's, with ROWS query tokens of a task and tiles of TILE KV tokens. */
+static void check_in_c(const struct tcb_problem *problem, const struct tcb_variant *variants, size_t rows, size_t tile,
+		       struct data *data, struct tcb_pool *pool)
+{
+	for (; variants->name; variants++) {
+		struct tcb_geometry geometry;
+		tcb_geometry_init(&geometry);
+		geometry.tile[TCB_MICRO] = (struct tcb_tile){ variants->micro.m, variants->micro.n, problem->shape.k };
+		geometry.tile[TCB_MIDI] = (struct tcb_tile){ rows, most(tile, variants->micro.n), problem->shape.k };
+		geometry.tile[TCB_MACRO] = (struct tcb_tile){ 128, 512, problem->shape.k };
+		geometry.knob[TCB_KNOB_ISA] = TCB_ISA_AMX;
+		geometry.knob[TCB_KNOB_THREADS] = 1;
+		geometry.knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
+		check_variant(problem, &geometry, variants, data, pool);
+	}
+}
+
+static void amx_in_plain_c(void **state)
+{
+	static const char *const name = "attention_prefill_bf16";
+	enum { SHAPES = sizeof(prefills) / sizeof(*prefills) };
+	struct tcb_device device;
+	struct tcb_error err;
+	struct tcb_pool *pool;
+	(void)state;
+	assert_int_equal(tcb_cpu_identify("cpu", 1, &device, &err), TCB_OK);
+	assert_int_equal(tcb_pool_create(1, NULL, &pool, &err), TCB_OK);
+	for (size_t n = 0; n <= SHAPES; n++) {
+		struct tcb_problem problem;
+		struct tcb_op op;
+		struct data data;
+		if (test_leaves_out(n))
+			continue;
+		if (n == SHAPES)
+			attention_odd_problem(name, TCB_CONTRACT_F16, &op, &problem);
+		else
+			attention_strided(tcb_op_find(name), TCB_CONTRACT_F16, prefills[n], n, &problem);
+		data_init(&problem, &data);
+		check_in_c(&problem, attention_amx_in_c_any, n % 2 ? 32 : 64, n % 3 ? 64 : 512, &data, pool);
+		if (tcb_target_has(&device.target, TCB_ISA_AVX512BF16))
+			check_in_c(&problem, attention_amx_in_c_vectors, n % 2 ? 64 : 32, n % 3 ? 512 : 64, &data,
+				   pool);
+		else
+			print_message("no AVX-512 BF16: tiles with its vectors are not tested\n");
+		data_fini(&data);
+	}
+	tcb_pool_destroy(pool);
+}
+#endif
 
 /* What a call moves: one sequence's visible tokens, or all lengths. */
 static void the_model_counts_what_is_seen(void **state)
@@ -444,10 +518,17 @@ static void the_model_counts_what_is_seen(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_reference_is_the_definition), cmocka_unit_test(odd_data_is_as_specified),
-		cmocka_unit_test(kernels_of_this_processor),       cmocka_unit_test(extremes_of_bf16),
-		cmocka_unit_test(defaults_with_pairs_of_bf16),     cmocka_unit_test(tiles_of_kernels),
+		cmocka_unit_test(the_reference_is_the_definition),
+		cmocka_unit_test(odd_data_is_as_specified),
+		cmocka_unit_test(kernels_of_this_processor),
+		cmocka_unit_test(extremes_of_bf16),
+		cmocka_unit_test(defaults_with_pairs_of_bf16),
+		cmocka_unit_test(tiles_of_kernels),
 		cmocka_unit_test(the_model_counts_what_is_seen),
+#if defined(__x86_64__)
+		cmocka_unit_test(amx_in_plain_c),
+#endif
 	};
+	(void)tcb_tiles_ask(NULL); /* where there are any */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,9 +26,10 @@ struct way {
 	int stages; /* of copy=async; 0: copy=ldg */
 	int vec, group;
 	unsigned row_warps; /* 0: 1 */
-	int is_bulk;        /* of blocks only */
-	int blocks;         /* sched=streamk; 0: neither */
-	unsigned values;    /* warps that share a row's values; 0: 1 */
+	int is_bulk;
+	int blocks;      /* sched=streamk; 0: neither */
+	unsigned values; /* warps that share a row's values; 0: 1 */
+	int lead;        /* 0: left out */
 };
 static const struct way ways[] = {
 	{ .stages = 2, .warps = 2, .kv = 8, .splitk = 1, .vec = 4 },
@@ -91,6 +92,19 @@ static const struct way ways[] = {
 	  .values = 2,
 	  .join = TCB_JOIN_LAST,
 	  .blocks = 1 },
+	{ .warps = 2, .kv = 8, .splitk = 3, .join = TCB_JOIN_LAUNCH, .lead = 2, .vec = 16 },
+	{ .stages = 2, .warps = 2, .kv = 8, .splitk = 2, .join = TCB_JOIN_LAUNCH, .lead = 1 },
+	{ .stages = 3, .warps = 2, .kv = 8, .splitk = 3, .join = TCB_JOIN_LAUNCH, .lead = 3, .vec = 16, .is_bulk = 1 },
+	{ .stages = 2,
+	  .warps = 4,
+	  .kv = 16,
+	  .splitk = 1,
+	  .vec = 16,
+	  .row_warps = 2,
+	  .values = 2,
+	  .tokens = 1,
+	  .heads = 2,
+	  .is_bulk = 1 },
 };
 enum { WAYS = sizeof(ways) / sizeof(*ways) };
 
@@ -143,6 +157,8 @@ static void apply(const struct way *way, const struct tcb_shape *shape, struct t
 	out->knob[TCB_KNOB_BLOCKS] = way->blocks ? way->blocks : TCB_KNOB_UNSET;
 	out->knob[TCB_KNOB_COPY] = way->is_bulk ? TCB_COPY_BULK : way->stages ? TCB_COPY_ASYNC : TCB_COPY_LDG;
 	out->knob[TCB_KNOB_STAGES] = way->stages ? way->stages : 1;
+	out->knob[TCB_KNOB_LEAD] = way->lead ? way->lead : TCB_KNOB_UNSET;
+	out->knob[TCB_KNOB_PDL] = way->lead ? 1 : out->knob[TCB_KNOB_PDL];
 	out->knob[TCB_KNOB_VEC] = way->vec ? way->vec : out->knob[TCB_KNOB_VEC];
 	if (out->knob[TCB_KNOB_GROUP] != TCB_KNOB_UNSET)
 		out->knob[TCB_KNOB_GROUP] = way->group;
@@ -181,7 +197,8 @@ static void every_way_is_right(void **state)
 		const size_t at_op = i % OPS, at_way = i / OPS % WAYS, at_shape = i / OPS / WAYS;
 		const struct tcb_op *op = tcb_op_find(op_names[at_op]);
 		const unsigned all = capabilities[(i + at_shape) % 3];
-		const unsigned capability = ways[at_way].cluster || (ways[at_way].is_bulk && all < 90) ? 90 : all;
+		const int is_90 = ways[at_way].cluster || ways[at_way].lead || ways[at_way].is_bulk;
+		const unsigned capability = is_90 && all < 90 ? 90 : all;
 		struct tcb_shape shape;
 		struct tcb_problem problem;
 		struct tcb_geometry geometry;
@@ -192,13 +209,16 @@ static void every_way_is_right(void **state)
 		assert_int_equal(tcb_shape_parse(shapes[at_shape], &shape, &err), TCB_OK);
 		const enum tcb_contract contract = contracts[(at_op + at_way + at_shape) % CONTRACTS];
 		assert_int_equal(tcb_problem_init(op, contract, &shape, &problem, &err), TCB_OK);
+		attention_stride(&problem, i / OPS);
 		assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
 		tcb_op_standard(&problem, &gpu.device.target, &geometry);
 		apply(&ways[at_way], &shape, &geometry);
 		if (tcb_constraint_require(&problem, &gpu.device.target, &geometry, NULL) != TCB_OK)
 			continue; /* too many registers, warps without anything to do, blocks by ldg */
 		legal[at_op][at_way]++;
-		if (test_leaves_out(i))
+		/* Some shapes of each op and way, some ops of each way and shape. */
+		const int is_of_part = (at_op + at_way + 2 * at_shape) % 3 == test_part() % 3;
+		if (test_leaves_out(i) || !(test_takes_all() || is_of_part))
 			continue;
 		/* few blocks that stay, so that they have parts of several tiles */
 		emulate(op, &problem, capability, ways[at_way].blocks ? 1 + (unsigned)at_shape % 5 : 0, &geometry,
@@ -206,8 +226,9 @@ static void every_way_is_right(void **state)
 	}
 	for (size_t i = 0; i < (size_t)OPS * WAYS; i++)
 		if (!legal[i / WAYS][i % WAYS] &&
-		    (i / WAYS == OPS - 1 ? ways[i % WAYS].stages > 0
-					 : ways[i % WAYS].vec % 16 == 0 && !ways[i % WAYS].is_bulk))
+		    (i / WAYS == OPS - 1
+			     ? ways[i % WAYS].stages > 0 && !(ways[i % WAYS].is_bulk && ways[i % WAYS].values)
+			     : ways[i % WAYS].vec % 16 == 0))
 			fail_msg("way %zu of %s was nowhere legal", i % WAYS, op_names[i / WAYS]);
 }
 
@@ -245,10 +266,11 @@ static void lengths_are_dealt(void **state)
 			continue;
 		assert_int_equal(tcb_shape_parse(rows[at].shape, &shape, &err), TCB_OK);
 		assert_int_equal(tcb_problem_init(op, contracts[i / OPS % CONTRACTS], &shape, &problem, &err), TCB_OK);
+		attention_stride(&problem, i / OPS);
 		assert_int_equal(tcb_gpu_table(90, &gpu, &err), TCB_OK);
 		tcb_op_standard(&problem, &gpu.device.target, &geometry);
-		own.stages = geometry.knob[TCB_KNOB_COPY] == TCB_COPY_ASYNC ? 2 : 0;
 		own.is_bulk = at % 2 && attention_gpu_has_bulk(&problem, &gpu.device.target);
+		own.stages = own.is_bulk || geometry.knob[TCB_KNOB_COPY] == TCB_COPY_ASYNC ? 2 : 0;
 		own.vec = own.is_bulk ? 16 : 0;
 		apply(&own, &shape, &geometry);
 		if (tcb_constraint_require(&problem, &gpu.device.target, &geometry, &err) != TCB_OK)

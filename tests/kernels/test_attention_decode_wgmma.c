@@ -20,7 +20,9 @@ enum { OPS = sizeof(op_names) / sizeof(*op_names) };
 /* What differs from the default geometry. */
 static const struct way {
 	unsigned kv, splitk, heads, stages;
-} ways[] = { { 32, 1, 8, 3 }, { 32, 3, 64, 2 }, { 64, 2, 16, 2 }, { 32, 2, 32, 4 }, { 128, 1, 64, 2 } };
+	int lead; /* 0: left out */
+} ways[] = { { 32, 1, 8, 3, 0 },  { 32, 3, 64, 2, 2 },  { 64, 2, 16, 2, 0 },
+	     { 32, 2, 32, 4, 1 }, { 128, 1, 64, 2, 0 }, { 32, 2, 4, 2, 1 } };
 
 static const char *const shapes[] = {
 	"1x77x64,h64/1",
@@ -35,6 +37,8 @@ static const char *const shapes[] = {
 	"2x60x576,v512,vk,h16/1,b2,p16,causal,ragged",
 	"1x70x328,v264,h32/1,alibi",
 	"5x130x64,h8/1,causal", /* two tiles have a mask */
+	"1x90x512,h4/1,b2,sinks",
+	"20x70x128,h12/3,causal,ragged,b2",
 };
 
 static void apply(const struct way *way, const struct tcb_problem *problem, struct tcb_geometry *out)
@@ -48,13 +52,17 @@ static void apply(const struct way *way, const struct tcb_problem *problem, stru
 	out->knob[TCB_KNOB_STAGES] = (int32_t)way->stages;
 	out->knob[TCB_KNOB_SPLITK] = (int32_t)tcb_least(way->splitk, tcb_div_up(problem->shape.n, way->kv));
 	out->knob[TCB_KNOB_JOIN] = out->knob[TCB_KNOB_SPLITK] > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
+	if (!way->lead || problem->shape.words.page || problem->shape.words.prefix)
+		return;
+	out->knob[TCB_KNOB_LEAD] = way->lead;
+	out->knob[TCB_KNOB_PDL] = 1;
 }
 
 static void open_problem(const struct tcb_op *op, const char *text, struct tcb_problem *problem, struct tcb_gpu *gpu,
 			 struct tcb_geometry *out)
 {
 	struct tcb_error err;
-	attention_problem(op, TCB_CONTRACT_F16, text, problem);
+	attention_strided(op, TCB_CONTRACT_F16, text, strlen(text), problem);
 	assert_int_equal(tcb_gpu_table(90, gpu, &err), TCB_OK);
 	attention_wgmma_default(problem, &gpu->device.target, out);
 }
@@ -109,7 +117,8 @@ static void who_has_it(void **state)
 		{ "attention_decode_f16", "1x4096x576,v512,vk,h128/1", TCB_CONTRACT_F16, 90, 1, 1 },
 		{ "attention_decode_bf16", "4x4096x576,v512,vk,h16/1,causal", TCB_CONTRACT_F16, 90, 1, 1 },
 		{ "attention_decode_f16", "1x4096x64,h64/8", TCB_CONTRACT_F16, 90, 1, 0 },
-		{ "attention_decode_f16", "1x4096x128,h32/8", TCB_CONTRACT_F16, 90, 0, 0 },
+		{ "attention_decode_f16", "1x4096x128,h32/8", TCB_CONTRACT_F16, 90, 1, 0 },
+		{ "attention_decode_f16", "1x4096x128,h16/8", TCB_CONTRACT_F16, 90, 0, 0 },
 		{ "attention_decode_f16", "1x4096x128,h80/2", TCB_CONTRACT_F16, 90, 1, 0 },
 		{ "attention_decode_f16", "1x4096x576,v512,vk,h128/1", TCB_CONTRACT_F32, 90, 0, 0 },
 		{ "attention_decode_f16", "1x4096x576,v512,vk,h128/1", TCB_CONTRACT_F16, 100, 0, 0 },

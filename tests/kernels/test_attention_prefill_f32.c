@@ -85,7 +85,7 @@ static void every_tile_is_right(void **state)
 		struct tcb_error err;
 		if ((at_op + at + i / OPS / TILES) % 2)
 			continue;
-		attention_problem(op, TCB_CONTRACT_F32, shapes[i / OPS / TILES], &problem);
+		attention_strided(op, TCB_CONTRACT_F32, shapes[i / OPS / TILES], i / OPS, &problem);
 		const size_t k = problem.shape.k, kv = tiles[at].kv, m = rows / tiles[at].heads;
 		assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
 		tcb_op_standard(&problem, &gpu.device.target, &geometry);

@@ -109,6 +109,8 @@ static void emulate(const struct tcb_op *op, unsigned capability, unsigned sms, 
 	struct tcb_gpu gpu;
 	assert_int_equal(tcb_shape_parse(shape_text, &shape, &err), TCB_OK);
 	assert_int_equal(tcb_problem_init(op, TCB_CONTRACT_F16, &shape, &problem, &err), TCB_OK);
+	if (op->fill == tcb_op_find(op->name)->fill)
+		attention_stride(&problem, strlen(text));
 	assert_int_equal(tcb_gpu_table(capability, &gpu, &err), TCB_OK);
 	gpu.device.target.cuda.sm_count = sms;
 	if (tcb_geometry_parse(text, &geometry, &err) != TCB_OK ||

@@ -22,7 +22,7 @@ static void default_of(const struct tcb_op *op, enum tcb_contract contract, unsi
 		       struct tcb_problem *problem, struct tcb_gpu *gpu, struct tcb_geometry *out)
 {
 	struct tcb_error err;
-	attention_problem(op, contract, text, problem);
+	attention_strided(op, contract, text, capability + strlen(text), problem);
 	if (tcb_gpu_table(capability, gpu, &err) != TCB_OK)
 		fail_msg("%s", err.message);
 	tcb_op_standard(problem, &gpu->device.target, out);

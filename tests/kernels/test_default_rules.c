@@ -13,6 +13,7 @@
 #include "cmocka_all.h"
 #include "kernels/constraint.h"
 #include "kernels/default_rules.h"
+#include "kernels/matmul/matmul.h"
 #include "kernels/space.h"
 
 enum { ROWS_MOST = 8, SHAPES_PER_RULE = 24, EMITTED_PER_RULE = 4 };
@@ -366,6 +367,14 @@ static void a_family_has_the_rules_of_what_it_contains(void **state)
 	assert_non_null(rule);
 	assert_ptr_equal(rule, default_at("iq4xs_matvec", &tall, &vnni, &without));
 	assert_true(tcb_geometry_equal(&with, &without));
+	/* Where its rule is the op's own default, it is that. */
+	const struct tcb_shape measured = { 1, 11008, 4096 };
+	struct tcb_problem problem;
+	assert_int_equal(tcb_problem_init(tcb_op_find("iq4xs_matvec"), TCB_CONTRACT_Q8, &measured, &problem, NULL),
+			 TCB_OK);
+	(void)default_at("iq4xs_matvec", &measured, &amx, &with);
+	tcb_op_standard(&problem, &amx, &without);
+	assert_true(tcb_geometry_equal(&with, &without));
 	/* Not the other way round: no rule of VNNI is one of AVX-512. */
 	const struct tcb_target avx512 = xeon((2u << TCB_ISA_AVX512) - 1);
 	assert_null(default_at("q4k_matmul", &(struct tcb_shape){ 4, 4096, 4096 }, &avx512, &with));
@@ -389,7 +398,27 @@ static void amx_is_not_the_default(void **state)
 	assert_int_equal(with.knob[TCB_KNOB_ISA], TCB_ISA_AMX);
 }
 
-/* But by its own rules.  Of all ops, with and without the family in bf16, on one thread and on more. */
+/* Dense products of 16 bits have tiles of bf16 as soon as their rows fill half of one. */
+static void amx_multiplies_halves(void **state)
+{
+	static const struct tcb_op *const halves[] = { &tcb_op_matmul_f16, &tcb_op_matmul_bf16 };
+	const struct tcb_target amx = xeon(up_to_amx), alone = xeon(1u << TCB_ISA_AMX | 1u << TCB_ISA_SCALAR);
+	(void)state;
+	for (size_t i = 0; i < 2; i++)
+		for (size_t m = 1; m <= 1024; m *= 2) {
+			struct tcb_problem problem;
+			struct tcb_geometry with;
+			assert_int_equal(tcb_problem_init(halves[i], TCB_CONTRACT_F16,
+							  &(struct tcb_shape){ m, 4096, 4096 }, &problem, NULL),
+					 TCB_OK);
+			(void)tcb_default_geometry(&problem, &amx, &with);
+			assert_int_equal(with.knob[TCB_KNOB_ISA] == TCB_ISA_AMX, m >= 8);
+			(void)tcb_default_geometry(&problem, &alone, &with);
+			assert_int_equal(with.knob[TCB_KNOB_ISA], TCB_ISA_AMX);
+		}
+}
+
+/* But by its own rules and of those.  Of all ops, with and without the family in bf16, on one thread and on more. */
 static void amx_changes_no_other_default(void **state)
 {
 	size_t op_count, compared = 0;
@@ -412,9 +441,14 @@ static void amx_changes_no_other_default(void **state)
 				const struct tcb_default_rule *rule = tcb_default_rule_find(&problem, &amx, &within);
 				(void)tcb_default_geometry(&problem, &amx, &with);
 				(void)tcb_default_geometry(&problem, &vnni, &without);
-				/* All that have AMX look places of grids up in registers. */
-				const int is_by_its_rule = (rule && strcmp(rule->arch, "x86_64-amx") == 0) ||
-							   with.knob[TCB_KNOB_LAYOUT] == TCB_LAYOUT_R16G;
+				/* All that have AMX look places of grids up in registers and multiply contract f16
+				 * as bf16 on tiles, and reductions ask for what they may have to wait for. */
+				if (strncmp(ops[o]->name, "reduce2d_", strlen("reduce2d_")) == 0)
+					with.knob[TCB_KNOB_PREFETCH] = without.knob[TCB_KNOB_PREFETCH];
+				const int is_by_its_rule =
+					(rule && strcmp(rule->arch, "x86_64-amx") == 0) ||
+					with.knob[TCB_KNOB_LAYOUT] == TCB_LAYOUT_R16G ||
+					(contract == TCB_CONTRACT_F16 && with.knob[TCB_KNOB_ISA] == TCB_ISA_AMX);
 				if (!is_by_its_rule && !tcb_geometry_equal(&with, &without))
 					fail_msg("%s: another default with AMX", ops[o]->name);
 				compared += (size_t)!is_by_its_rule;
@@ -513,6 +547,7 @@ int main(void)
 		cmocka_unit_test(any_layer_has_a_default),
 		cmocka_unit_test(a_family_has_the_rules_of_what_it_contains),
 		cmocka_unit_test(amx_is_not_the_default),
+		cmocka_unit_test(amx_multiplies_halves),
 		cmocka_unit_test(amx_changes_no_other_default),
 		cmocka_unit_test(a_space_has_it),
 		cmocka_unit_test(forms_move_into_the_space),

@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
 #include "base/sizes.h"
+#include "instrumented.h"
 #include "kernels/delta/delta.h"
 
 static const char *const op_names[] = {
@@ -342,6 +343,8 @@ static void samples_are_right(void **state)
 	(void)state;
 	tcb_rng_init(&rng, 8);
 	for (size_t i = 0; i < count; i++) {
+		if (test_leaves_out(i))
+			continue;
 		const struct tcb_problem p = problem_of(i % OPS, shapes[i / OPS % SHAPES]);
 		const unsigned capability = gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)];
 		const struct tcb_target target = gpu_target(has_kernel(&p, capability) ? capability : 90, 2);
@@ -353,20 +356,29 @@ static void samples_are_right(void **state)
 }
 
 /* Chunks on tensor cores: all lengths, prompts that these do not divide, gates as above; rows of qkv that are aligned
- * to 16, 8 and 4 bytes; values that fill no warp. */
+ * to 16, 8 and 4 bytes; values that fill no block; warps that have no keys of their own; many heads of one. */
 static void chunks_are_right_on_gpus(void **state)
 {
 	static const struct {
 		const char *shape;
-		unsigned chunk, warps;
+		unsigned chunk, values, warp_values, stages, heads, cluster;
+		enum tcb_copy copy;
 	} cases[] = {
-		{ "70x40x32,h2/1,b2,ragged", 32, 2 }, { "33x5x48,h3/1", 16, 1 },   { "64x34x16,h1/1", 64, 1 },
-		{ "40x70x64,h2/2,b3,ragged", 16, 4 }, { "50x16x256,h1/1", 32, 1 }, { "70x17x128,h2/1", 64, 2 },
+		{ "70x40x32,h2/1,b2,ragged", 32, 32, 32, 2, 2, 2, TCB_COPY_BULK },
+		{ "33x5x48,h3/1", 16, 16, 16, 3, 1, 1, TCB_COPY_ASYNC },
+		{ "64x34x16,h1/1", 64, 32, 16, 2, 1, 1, TCB_COPY_ASYNC },
+		{ "40x70x64,h2/2,b3,ragged", 16, 64, 16, 2, 1, 1, TCB_COPY_BULK },
+		{ "50x16x256,h1/1", 32, 16, 16, 2, 1, 1, TCB_COPY_BULK },
+		{ "140x17x128,h2/1", 64, 16, 16, 2, 2, 2, TCB_COPY_BULK },
+		{ "100x48x112,h5/1,b2,ragged", 64, 32, 32, 2, 2, 1, TCB_COPY_ASYNC },
+		{ "20x64x32,h70/2", 16, 16, 16, 4, 16, 4, TCB_COPY_BULK },
 	};
 	struct gpu_tally tally = { 0 };
 	(void)state;
 	for (size_t i = 0; i < OPS * (sizeof cases / sizeof *cases); i++) {
-		const unsigned chunk = cases[i / OPS].chunk, warps = cases[i / OPS].warps;
+		if (test_defers(i))
+			continue;
+		const unsigned chunk = cases[i / OPS].chunk, values = cases[i / OPS].values;
 		struct tcb_shape shape;
 		struct tcb_geometry g;
 		struct gpu_bench b;
@@ -376,14 +388,22 @@ static void chunks_are_right_on_gpus(void **state)
 		assert_int_equal(tcb_shape_parse(cases[i / OPS].shape, &shape, NULL), TCB_OK);
 		const struct tcb_problem p = gpu_problem(tcb_op_find(op_names[i % OPS]), TCB_CONTRACT_F32, shape);
 		tcb_op_standard(&p, &target, &g);
-		assert_int_equal(g.knob[TCB_KNOB_ISA], TCB_ISA_MMA);
-		g.tile[TCB_MIDI].m = chunk;
-		g.tile[TCB_MIDI].n = 16 * warps;
-		g.tile[TCB_MACRO].n =
-			tcb_power_of_two_up(shape.n) > 16 * warps ? tcb_power_of_two_up(shape.n) : 16 * warps;
-		g.knob[TCB_KNOB_WARPS] = (int32_t)warps;
+		assert_int_equal(g.knob[TCB_KNOB_ISA], shape.m >= 24 ? TCB_ISA_MMA : TCB_ISA_FMA);
+		tcb_geometry_init(&g);
+		g.tile[TCB_MACRO].m = tcb_power_of_two_up(shape.m);
+		g.tile[TCB_MACRO].n = tcb_most(tcb_power_of_two_up(shape.n), values);
+		g.tile[TCB_MACRO].k = tcb_power_of_two_up(shape.k);
+		g.tile[TCB_MIDI] = (struct tcb_tile){ chunk, values, g.tile[TCB_MACRO].k };
+		g.tile[TCB_MICRO] = (struct tcb_tile){ 16, cases[i / OPS].warp_values, 16 };
+		g.knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
+		g.knob[TCB_KNOB_WARPS] = (int32_t)(chunk / 16 * (values / cases[i / OPS].warp_values));
+		g.knob[TCB_KNOB_VEC] = 16;
+		g.knob[TCB_KNOB_STAGES] = (int32_t)cases[i / OPS].stages;
+		g.knob[TCB_KNOB_COPY] = (int32_t)cases[i / OPS].copy;
+		g.knob[TCB_KNOB_CLUSTER] = (int32_t)cases[i / OPS].cluster;
+		g.knob[TCB_KNOB_HEADS] = (int32_t)cases[i / OPS].heads;
 		g.knob[TCB_KNOB_STREAM] = i / OPS % 2;
-		g.knob[TCB_KNOB_PREP] = chunk == DELTA_CHUNK_MAX || (i + i / OPS) % 2 ? TCB_PREP_BLOCK : TCB_PREP_WARPS;
+		g.knob[TCB_KNOB_PDL] = i / OPS / 2 % 2;
 		gpu_check_rule(&p, 90, &g, 1, NULL);
 		gpu_check_emitted(&p, &target, &g);
 		gpu_bench_open(&b, &p, i);
@@ -453,13 +473,18 @@ static void mutants_are_caught(void **state)
 	const struct tcb_target target = gpu_target(90, 2);
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		if (test_defers(i))
+			continue;
 		const struct tcb_problem p = problem_of(0, "2x7x16,h2/1,b3,ragged");
 		gpu_check_mutant(&p, &target, TWO_LANES, cases[i].what, &cases[i].mutation);
 	}
 }
 
-#define CHUNKS "macro=32x16x16,midi=16x16x16,micro=8x16x8,isa=mma,warps=1,vec=16,stream=0,pdl=0,prep="
+#define CHUNKS                                                                                                        \
+	"macro=64x16x16,midi=32x16x16,micro=16x16x16,isa=mma,warps=2,vec=16,stages=2,stream=0,pdl=0,heads=1,cluster=" \
+	"1,copy="
 
+/* Of the second launch. */
 static void mutants_of_chunks_are_caught(void **state)
 {
 	static const struct {
@@ -467,21 +492,24 @@ static void mutants_of_chunks_are_caught(void **state)
 		struct gpu_mutation mutation;
 	} cases[] = {
 		{ "nothing", { NOTHING, TCB_PTX_OP_ST, 0 } },
-		{ "no norm", { REMOVE, TCB_PTX_OP_ST, 0 } },
-		{ "no weights of keys", { REMOVE, TCB_PTX_OP_ST, 13 } },
-		{ "keys that are not waited for", { REMOVE, TCB_PTX_OP_CP_ASYNC_WAIT_ALL, 0 } },
-		{ "a barrier less", { REMOVE, TCB_PTX_OP_BAR_SYNC, 0 } },
-		{ "the helpers' barrier", { REMOVE, TCB_PTX_OP_BAR_SYNC, 1 } },
+		{ "no terms of the first state", { REMOVE, TCB_PTX_OP_ST, 0 } },
+		{ "no small term of a state", { REMOVE, TCB_PTX_OP_ST, 1 } },
+		{ "no rest of the values", { REMOVE, TCB_PTX_OP_ST, 8 } },
+		{ "another chunk's state", { REMOVE, TCB_PTX_OP_BAR_SYNC, 0 } },
 		{ "no small term of keys", { REMOVE, TCB_PTX_OP_MMA, 0 } },
-		{ "no small term of the others", { REMOVE, TCB_PTX_OP_MMA, 1 } },
-		{ "no product of keys", { REMOVE, TCB_PTX_OP_MMA, 2 } },
+		{ "no small term of queries", { REMOVE, TCB_PTX_OP_MMA, 1 } },
+		{ "no small term of the state", { REMOVE, TCB_PTX_OP_MMA, 4 } },
+		{ "no product of keys", { REMOVE, TCB_PTX_OP_MMA, 8 } },
+		{ "no product of queries", { REMOVE, TCB_PTX_OP_MMA, 9 } },
 	};
 	const struct tcb_target target = gpu_target(90, 2);
 	(void)state;
 	for (size_t i = 0; i < 2 * (sizeof cases / sizeof *cases); i++) {
+		if (test_defers(i))
+			continue;
 		const struct tcb_problem p = gpu_problem(tcb_op_find("delta_prefill_f32"), TCB_CONTRACT_F32,
-							 shape_of("20x7x16,h2/1,b3,ragged"));
-		gpu_check_mutant(&p, &target, i % 2 ? CHUNKS "block" : CHUNKS "warps", cases[i / 2].what,
+							 shape_of("40x7x16,h2/1,b3,ragged"));
+		gpu_check_mutant(&p, &target, i % 2 ? CHUNKS "async" : CHUNKS "bulk", cases[i / 2].what,
 				 &cases[i / 2].mutation);
 	}
 }

@@ -17,7 +17,7 @@
 #include "instrumented.h"
 #include "kernels/constraint.h"
 
-enum { CASES = 4000, CASES_SANITIZED = 800, GEOMETRIES = 24, SECONDS_MAX = 15, SECONDS_ASKED = 3600 };
+enum { CASES = 1200, CASES_SANITIZED = 300, GEOMETRIES = 24, SECONDS_MAX = 15, SECONDS_ASKED = 3600 };
 
 static void print_tally(const struct emit_tally *tally)
 {

@@ -20,13 +20,15 @@
 static const size_t parts[] = { 2 * 2048 * 16 + 16, 32, 1 << 20 };
 
 /* An op that moves N bytes to few (m of 1), to as many (2), or two times N to few, of which a call reads half (3), or
- * N bytes to parts of three outputs (4), or two times N to as many as N (5). */
+ * N bytes to parts of three outputs (4), or two times N to as many as N (5), or N and half of N to few (6). */
 static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	size_t bytes = problem->shape.n;
 	out[0] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, 2, 8, 0 };
 	if (problem->shape.m == 3 || problem->shape.m == 5)
 		out[0] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, bytes / 4, bytes, 1 };
+	if (problem->shape.m == 6)
+		out[0] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, bytes / 8, bytes / 2, 1 };
 	out[1] = (struct tcb_operand){ "w", TCB_ROLE_WEIGHTS, TCB_TYPE_F32, 1, bytes / 4, bytes, 1 };
 	const size_t output = problem->shape.m == 2 || problem->shape.m == 5 ? bytes : 4;
 	out[2] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, TCB_TYPE_F32, 1, 1, output, 1 };
@@ -41,8 +43,8 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 
 static double traffic(const struct tcb_problem *problem)
 {
-	if (problem->shape.m == 5)
-		return 3.0 * (double)problem->shape.n;
+	if (problem->shape.m >= 5)
+		return (problem->shape.m == 5 ? 3.0 : 1.5) * (double)problem->shape.n;
 	return (double)problem->shape.n + (problem->shape.m % 2 == 0 ? (double)problem->shape.n : 4);
 }
 
@@ -155,6 +157,25 @@ static void both_operands_are_read(void **state)
 		emulate(image, unit, both, output, 2 * EACH, sizeof output, &counted);
 		assert_int_equal(counted.findings, 0);
 		assert_int_equal(counted.global_read_bytes, 2 * EACH);
+	}
+	free(both);
+	free(image);
+}
+
+/* Of two operands of different sizes, as K and V of different widths, all. */
+static void operands_of_two_sizes_are_read(void **state)
+{
+	enum { EACH = 5 * 2048 * 16 + 96 };
+	(void)state;
+	setenv("TCBTUNE_ASSEMBLER", "none", 1);
+	struct tcb_code_image *image = image_of(90, EACH, 5, 0);
+	unsigned char *both = calloc(2, EACH), output[16] = { 7 };
+	assert_non_null(both);
+	for (size_t unit = 0; unit < image->unit_count; unit++) {
+		struct tcb_ptx_emulation counted;
+		emulate(image, unit, both, output, 2 * EACH, sizeof output, &counted);
+		assert_int_equal(counted.findings, 0);
+		assert_int_equal(counted.global_read_bytes, EACH + EACH / 2);
 	}
 	free(both);
 	free(image);
@@ -308,10 +329,11 @@ static void every_target_assembles(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_byte_is_read_once),        cmocka_unit_test(less_than_a_piece_is_a_launch),
-		cmocka_unit_test(nothing_is_optimised_away),     cmocka_unit_test(each_byte_is_copied_once),
-		cmocka_unit_test(both_operands_are_read),        cmocka_unit_test(two_operands_are_joined),
-		cmocka_unit_test(several_outputs_are_copied_to), cmocka_unit_test(every_target_assembles),
+		cmocka_unit_test(each_byte_is_read_once),    cmocka_unit_test(less_than_a_piece_is_a_launch),
+		cmocka_unit_test(nothing_is_optimised_away), cmocka_unit_test(each_byte_is_copied_once),
+		cmocka_unit_test(both_operands_are_read),    cmocka_unit_test(operands_of_two_sizes_are_read),
+		cmocka_unit_test(two_operands_are_joined),   cmocka_unit_test(several_outputs_are_copied_to),
+		cmocka_unit_test(every_target_assembles),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

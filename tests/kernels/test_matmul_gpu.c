@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "instrumented.h"
 #include "kernels/formats.h"
 #include "kernels/matmul/matmul_gpu.h"
 #include "kernels/matmul/matmul_gpu_plan.h"
@@ -130,9 +131,13 @@ static void rules_name_what_is_wrong(void **state)
 		gpu_check_rule(&p, cases[i].capability, &g, 1, cases[i].says);
 	}
 	for (size_t i = 0; i < 3; i++) {
-		const struct tcb_problem p = problem_of(op_for(good[i]), shape);
+		struct tcb_problem p = problem_of(op_for(good[i]), shape);
 		const struct tcb_geometry g = gpu_geometry(good[i]);
+		const struct tcb_geometry split = gpu_geometry_changed(good[i], "splitk=2");
 		gpu_check_rule(&p, 90, &g, 1, NULL);
+		p.shape.words.bits = 1; /* one sum in the order of k, by mma.sync and wgmma alike */
+		gpu_check_rule(&p, 90, &g, 1, NULL);
+		gpu_check_rule(&p, 90, &split, 1, "splitk must be 1");
 	}
 }
 
@@ -156,6 +161,8 @@ static void samples_are_right(void **state)
 	(void)state;
 	tcb_rng_init(&rng, 22);
 	for (size_t i = 0; i < count; i++) {
+		if (test_leaves_out(i))
+			continue;
 		const struct tcb_op *op = ops[i % OPS];
 		const struct tcb_problem p =
 			problem_of(op, shapes[tcb_rng_below(&rng, sizeof shapes / sizeof *shapes)]);
@@ -320,6 +327,8 @@ static void mutants_are_caught(void **state)
 	const struct tcb_target target = gpu_target(90, 2);
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		if (test_defers(i))
+			continue;
 		const struct tcb_problem p = problem_of(op_for(cases[i].standard), (struct tcb_shape){ 160, 136, 288 });
 		const struct tcb_geometry g = gpu_geometry_changed(cases[i].standard, cases[i].changes);
 		struct gpu_bench bench;

@@ -257,6 +257,12 @@ static double oai(double gate, double up)
 	return g / (1 + exp(-(double)1.702f * g)) * (u + 1);
 }
 
+static double gelu(double gate, double up)
+{
+	const double z1 = (double)(float)TCB_GELU_Z1, z3 = (double)(float)TCB_GELU_Z3; /* as the kernels have them */
+	return gate / (1 + exp(-gate * (z1 + z3 * gate * gate))) * up;
+}
+
 static double bias_of(const struct bench *b, size_t which, size_t expert, size_t row)
 {
 	return b->problem.shape.words.bias
@@ -278,7 +284,9 @@ static double written_out(const struct bench *b, size_t y_row, size_t n)
 		double value = dot(b, TCB_QUANT_WEIGHTS, expert, n, x_row) + bias_of(b, bias, expert, n);
 		if (kind->is_gated) {
 			const double up = dot(b, QEX_UP, expert, n, x_row) + bias_of(b, bias + 1, expert, n);
-			value = b->problem.shape.words.oai ? oai(value, up) : value / (1 + exp(-value)) * up;
+			value = b->problem.shape.words.oai    ? oai(value, up)
+				: b->problem.shape.words.gelu ? gelu(value, up)
+							      : value / (1 + exp(-value)) * up;
 		}
 		if (kind->is_summed)
 			value *= (double)((const float *)b->buffers[QEX_FACTORS].data)[pair];
@@ -301,6 +309,7 @@ static const struct {
 	{ "mxfp4_experts_sum_matmul", "13x37x96,e5/3,bias" },
 	{ "q6k_experts_matmul", "13x37x512,e4/2,shared1,bias" },
 	{ "iq3s_experts_swiglu_matmul", "13x37x512,e3/1,shared2,bias" },
+	{ "q4k_experts_swiglu_matmul", "13x37x256,e3/2,bias,gelu" },
 	{ "q5k_experts_sum_matmul", "13x37x512,e4/2,shared1" },
 };
 enum { CASES = sizeof(cases) / sizeof(cases[0]) };

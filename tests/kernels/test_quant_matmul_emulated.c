@@ -36,6 +36,17 @@ static void try_one(const struct tcb_problem *problem, unsigned capability, cons
 	gpu_bench_close(&bench);
 }
 
+/* P with the word bits, if TEXT is a geometry of it then, too: sums of each half of K. */
+static struct tcb_problem in_halves(struct tcb_problem p, unsigned capability, const char *text)
+{
+	const struct tcb_target target = gpu_target(capability, 0);
+	const struct tcb_geometry g = gpu_geometry(text);
+	char why[TCB_WHY_MAX];
+	p.shape.words.bits = 1;
+	p.shape.words.bits = !tcb_constraint_violated(p.op, &p, &target, &g, 1, why);
+	return p;
+}
+
 /* Each way in which weights, activations and results can go. */
 static void every_way_is_right(void **state)
 {
@@ -119,8 +130,8 @@ static void every_way_is_right(void **state)
 		  { 250, 205, 512 },
 		  "macro=256x256x512,midi=256x128x512,micro=256x64x256,isa=wgmma,layout=f,unroll=1,warps=8,stages=2,"
 		  "splitk=1,ksplit=1,copy=bulk,prep=launch,lead=2,blocks=0,pdl=1,occ=1,join=none,xstages=3,cluster=2" },
-		/* Clusters of eight, whose blocks wait for each other: most of the time of all these, so the plain
-		   build only. */
+		/* Clusters of eight, whose blocks wait for each other: most of the time of all these, so part slow
+		   only. */
 		{ 90,
 		  { 35, 129, 1024 },
 		  "macro=64x256x1024,midi=32x64x1024,micro=32x64x256,isa=wgmma,layout=f,unroll=1,warps=4,stages=2,"
@@ -128,8 +139,9 @@ static void every_way_is_right(void **state)
 		  "4" },
 	};
 	(void)state;
-	const size_t count = sizeof cases / sizeof *cases - (TEST_IS_INSTRUMENTED);
-	size_t piece = 0;
+	const int is_short = TEST_IS_INSTRUMENTED || test_part() == 1;
+	const size_t count = sizeof cases / sizeof *cases - is_short;
+	size_t piece = 0, halves = 0;
 	/* The formats by turns: all of them meet both kernels; instrumented, every third one. */
 	for (size_t i = 0; i < count; i += 1 + 2 * TEST_IS_INSTRUMENTED) {
 		const struct tcb_shape *s = &cases[i].shape;
@@ -137,9 +149,14 @@ static void every_way_is_right(void **state)
 		p.shape.words.add = i % 2;
 		p.shape.words.bias = i / 2 % 2;
 		gpu_problem_rows(&p, i);
+		if (i % 2)
+			p = in_halves(p, cases[i].capability, cases[i].geometry);
+		halves += p.shape.words.bits && qmm_has_halves(&p);
 		try_one(&p, cases[i].capability, cases[i].geometry);
 		/* Expanded formats, whose weights alone differ, where there are registers for them. */
-		const struct tcb_problem pieces = problem_of(piece_names[piece % PIECE_OPS], s->m, s->n, s->k);
+		struct tcb_problem pieces = problem_of(piece_names[piece % PIECE_OPS], s->m, s->n, s->k);
+		if (i % 2 == 0)
+			pieces = in_halves(pieces, cases[i].capability, cases[i].geometry);
 		const struct tcb_target target = gpu_target(cases[i].capability, 0);
 		const struct tcb_geometry g = gpu_geometry(cases[i].geometry);
 		char why[TCB_WHY_MAX];
@@ -148,7 +165,8 @@ static void every_way_is_right(void **state)
 		try_one(&pieces, cases[i].capability, cases[i].geometry);
 		piece++;
 	}
-	assert_true(TEST_IS_INSTRUMENTED || piece >= PIECE_OPS);
+	assert_true(is_short || piece >= PIECE_OPS);
+	assert_true(TEST_IS_INSTRUMENTED || halves >= 4);
 }
 
 /* prep=grid: units of activations that warps of all blocks prepare; slices, clusters, tiles of tokens, one block alone.
@@ -215,7 +233,7 @@ static void shares_meet(void **state)
 		struct tcb_target target;
 		struct tcb_geometry g;
 		struct gpu_bench bench;
-		if (TEST_IS_INSTRUMENTED && i % 4 != 2) /* warps that wait for others take the emulator long */
+		if (test_defers(i)) /* warps that wait for others take the emulator long */
 			continue;
 		open_shared(&bench, &shared_cases[i], i, &target, &g);
 		gpu_bench_check(&bench, &target, &g, i, NULL);
@@ -348,12 +366,15 @@ static void every_way_is_right_q8(void **state)
 	for (size_t o = 0; o < OPS; o++)
 		for (size_t i = 0; i < CASES; i++) {
 			const struct tcb_shape *s = &cases[i].shape;
-			const struct tcb_problem p = problem_q8(op_names[o], s->m, s->n, s->k);
+			struct tcb_problem p = problem_q8(op_names[o], s->m, s->n, s->k);
 			const int is_coarse = (o + i) % 2 && tcb_quant_group(p.op->format) == 256;
 			char text[400];
-			if (TEST_IS_INSTRUMENTED && (o + i) % 3)
+			const int is_for_another = test_part() && (o / 2 + i) % 2 != test_part() % 2;
+			if (is_for_another || (TEST_IS_INSTRUMENTED && (o + i) % 3))
 				continue;
 			snprintf(text, sizeof text, "%s,group=%d", cases[i].geometry, is_coarse ? 256 : 32);
+			if (o % 2)
+				p = in_halves(p, cases[i].capability, text);
 			try_one(&p, cases[i].capability, text);
 		}
 	for (size_t o = 0; o < PIECE_OPS; o++) /* each meets a direct way and three others */
@@ -575,6 +596,8 @@ static void samples_are_right(void **state)
 	(void)state;
 	tcb_rng_init(&rng, 20);
 	for (size_t i = 0; i < count; i++) {
+		if (test_leaves_out(i))
+			continue;
 		const struct tcb_shape *s = &odd_shapes[i % ODD_SHAPES];
 		struct tcb_problem p =
 			(i / 2 % 2 ? problem_q8 : problem_of)(op_names[tcb_rng_below(&rng, OPS)], s->m, s->n, s->k);

@@ -350,58 +350,84 @@ static void test_fp8_both_ways(void **state)
 	tcb_buffer_free(&stored);
 }
 
-/* Layout r16g: the same bits with VBMI and without it. */
+/* The rows of PACKED, blocks of FORMAT, with VBMI and without it: the same bits.  TAKE returns 0 where there is no such
+ * kernel. */
+enum { WAYS_K = 512, WAYS_ROWS = 16 };
+static int compare_ways(const struct tcb_format *format, enum tcb_layout layout, size_t bytes, struct tcb_rng *rng,
+			int (*take)(const struct qmv_call *call, enum tcb_format_id format, int has_vbmi))
+{
+	static float x[WAYS_K];
+	static struct qmv_x8 prepared[WAYS_K / QMV_SUPER];
+	const size_t blocks = WAYS_ROWS * WAYS_K / format->block_values;
+	struct tcb_buffer stored, packed;
+	float y[2][WAYS_ROWS];
+	int is_taken = 1;
+	for (size_t i = 0; i < WAYS_K; i++)
+		x[i] = tcb_rng_normal(rng);
+	alloc(blocks * format->block_bytes, &stored);
+	alloc(bytes, &packed);
+	for (size_t i = 0; i < blocks; i++)
+		tcb_block_random(format, rng, (uint8_t *)stored.data + i * format->block_bytes);
+	for (size_t i = 0; i < OPS; i++) {
+		const struct tcb_op *op = tcb_op_find(names[i]);
+		const struct tcb_problem problem = { .op = op, .shape = { 1, WAYS_ROWS, WAYS_K } };
+		if (op->format == format)
+			op->pack(&problem, TCB_QUANT_WEIGHTS, layout, stored.data, packed.data);
+	}
+	qmv_prepare_q8_avx512(format, x, WAYS_K, prepared);
+	memset(y, TCB_POISON, sizeof(y));
+	for (int way = 0; way < 2 && is_taken; way++) {
+		const struct qmv_call call = { .weights = packed.data,
+					       .x = prepared,
+					       .blocks = WAYS_K / QMV_SUPER,
+					       .values = WAYS_K,
+					       .rows = WAYS_ROWS,
+					       .y = y[way] };
+		is_taken = take(&call, format->id, way);
+	}
+	if (is_taken) {
+		assert_memory_equal(y[0], y[1], sizeof(y[0]));
+		assert_true(y[0][0] != 0 && isfinite(y[0][0]));
+	}
+	tcb_buffer_free(&stored);
+	tcb_buffer_free(&packed);
+	return is_taken;
+}
+
+static int take_places(const struct qmv_call *call, enum tcb_format_id format, int has_vbmi)
+{
+	places_rows_as(call, format, has_vbmi);
+	return 1;
+}
+
+/* Layout r16g, and r16 of nibbles with a table. */
 static void test_places_both_ways(void **state)
 {
-	enum { K = 512, ROWS = 16 };
-	static float x[K];
-	static struct qmv_x8 prepared[K / QMV_SUPER];
 	struct tcb_rng rng;
+	int of_places = 0, of_nibbles = 0;
 	(void)state;
 	if (!tcb_target_has(&host, TCB_ISA_AVX512VNNI) || !__builtin_cpu_supports("avx512vbmi")) {
 		print_message("not run, this processor has no VBMI\n");
 		return;
 	}
 	tcb_rng_init(&rng, 9);
-	for (size_t i = 0; i < K; i++)
-		x[i] = tcb_rng_normal(&rng);
 	for (int id = 0; id < TCB_FORMAT_CODE_COUNT; id++) {
 		const struct tcb_format *format = tcb_format((enum tcb_format_id)id);
-		const size_t bytes = K / QMV_SUPER * tcb_places_words(format->id) * QMV_LINE;
-		struct tcb_buffer stored, packed;
-		float y[2][ROWS];
-		if (!tcb_places_bits(format->id))
-			continue;
-		alloc(ROWS * K / QMV_SUPER * format->block_bytes, &stored);
-		alloc(bytes, &packed);
-		for (size_t i = 0; i < ROWS * K / QMV_SUPER; i++)
-			tcb_block_random(format, &rng, (uint8_t *)stored.data + i * format->block_bytes);
-		for (size_t i = 0; i < OPS; i++) {
-			const struct tcb_op *op = tcb_op_find(names[i]);
-			const struct tcb_problem problem = { .op = op, .shape = { 1, ROWS, K } };
-			if (op->format == format)
-				op->pack(&problem, TCB_QUANT_WEIGHTS, TCB_LAYOUT_R16G, stored.data, packed.data);
-		}
-		qmv_prepare_q8_avx512(format, x, K, prepared);
-		for (int way = 0; way < 2; way++) {
-			const struct qmv_call call = { .weights = packed.data,
-						       .x = prepared,
-						       .blocks = K / QMV_SUPER,
-						       .values = K,
-						       .rows = ROWS,
-						       .y = y[way] };
-			places_rows_as(&call, format->id, way);
-		}
-		assert_memory_equal(y[0], y[1], sizeof(y[0]));
-		assert_true(y[0][0] != 0);
-		tcb_buffer_free(&stored);
-		tcb_buffer_free(&packed);
+		const size_t supers = WAYS_K / QMV_SUPER;
+		if (tcb_places_bits(format->id))
+			of_places += compare_ways(format, TCB_LAYOUT_R16G,
+						  supers * tcb_places_words(format->id) * QMV_LINE, &rng, take_places);
+		if (format->codes == TCB_CODES_RUNS)
+			of_nibbles += compare_ways(format, TCB_LAYOUT_R16, supers * tcb_lines(format->id) * QMV_LINE,
+						   &rng, nibble_rows_as);
 	}
+	assert_int_equal(of_places, 3);
+	assert_int_equal(of_nibbles, 3); /* MXFP4, IQ4_XS, IQ4_NL */
 }
 #endif
 
-/* Where nobody measured: 16 rows side by side where the family has such a kernel and the problem so many rows; Q4_K
- * with floats has none for AVX2. */
+/* Where nobody measured: 16 rows side by side where the family has such a kernel and the problem so many rows; but as
+ * stored with floats of AVX2 where codes are fields of bits, beside which Q4_0 and Q8_0 are as fast. */
 static void test_default_layout(void **state)
 {
 	(void)state;
@@ -429,9 +455,10 @@ static void test_default_layout(void **state)
 									  &shape, &problem, NULL),
 							 TCB_OK);
 					tcb_op_standard(&problem, &target, &geometry);
-					const int none =
-						op->format->id == TCB_FORMAT_Q4_K && !q8 && isas[i] == TCB_ISA_AVX2;
-					const int packed = isas[i] != TCB_ISA_SCALAR && !of_arm && n >= 16 && !none;
+					const enum tcb_format_id id = op->format->id;
+					const int single = isas[i] == TCB_ISA_AVX2 && !q8 && !tcb_is_expanded(id) &&
+							   id != TCB_FORMAT_Q4_0 && id != TCB_FORMAT_Q8_0;
+					const int packed = isas[i] != TCB_ISA_SCALAR && !of_arm && n >= 16 && !single;
 					assert_int_equal(geometry.knob[TCB_KNOB_LAYOUT],
 							 packed ? TCB_LAYOUT_R16 : TCB_LAYOUT_NATIVE);
 				}

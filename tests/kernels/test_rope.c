@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "base/cpu_identity.h"
+#include "instrumented.h"
 #include "kernels/attention/attention.h"
 #include "kernels/rope/rope.h"
 
@@ -59,6 +60,12 @@ static const char *const shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
+/* Caches of Q4_0, of FP8, and of two kinds. */
+#define NAME(kv, ...) "rope_append_" #kv,
+static const char *const other_names[] = { TCB_KV_CPU_LIST(NAME, ) };
+#undef NAME
+enum { OTHERS = sizeof other_names / sizeof *other_names };
+
 static struct tcb_problem problem_of(size_t op, size_t contract, const char *text)
 {
 	struct tcb_shape shape;
@@ -66,6 +73,14 @@ static struct tcb_problem problem_of(size_t op, size_t contract, const char *tex
 	if (op == BLOCKS && shape.k % BLOCK)
 		op = 0;
 	return gpu_problem(tcb_op_find(op_names[op]), contracts[contract], shape);
+}
+
+/* The same, perhaps with strides. */
+static struct tcb_problem strided_problem(size_t op, size_t contract, const char *text, size_t i)
+{
+	struct tcb_problem p = problem_of(op, contract, text);
+	gpu_problem_rows(&p, i);
+	return p;
 }
 
 static int has_blocks(const struct gpu_bench *b)
@@ -95,12 +110,10 @@ static double plain_input(const struct gpu_bench *b, size_t token, size_t head, 
 	const size_t kv = words->kv, last = b->operand_count - 1;
 	const enum tcb_type type = b->operand[ROPE_QKV].type;
 	const void *input = b->data[ROPE_QKV];
-	size_t row = (token * (words->query + 2 * kv) + head) * s->k;
-	if (words->apart && head < words->query) {
-		row = (token * words->query + head) * s->k;
-	} else if (words->apart) {
+	size_t row = token * rope_new_apart(&b->problem, rope_first_heads(s)) + head * s->k;
+	if (words->apart && head >= words->query) {
 		input = b->data[head < words->query + kv ? last - 1 : last];
-		row = (token * kv + (head - words->query) % kv) * s->k;
+		row = token * rope_new_apart(&b->problem, kv) + (head - words->query) % kv * s->k;
 	}
 	const float *norms = b->data[ROPE_MORE + (words->page != 0) + (head >= words->query)];
 	double sum = 0;
@@ -355,7 +368,8 @@ static void cpus_write_what_attention_reads(void **state)
 	for (size_t i = 0; i < OPS * CONTRACTS * SHAPES; i++)
 		for (int isa = 0; isa < TCB_ISA_COUNT; isa++) {
 			const char *shape = shapes[i / OPS / CONTRACTS];
-			const struct tcb_problem p = problem_of(i % OPS, i / OPS % CONTRACTS, shape);
+			const struct tcb_problem p =
+				strided_problem(i % OPS, i / OPS % CONTRACTS, shape, i / OPS + (size_t)isa);
 			struct tcb_geometry g;
 			struct gpu_bench b;
 			char what[160];
@@ -545,10 +559,39 @@ static void samples_are_right(void **state)
 	(void)state;
 	tcb_rng_init(&rng, 8);
 	for (size_t i = 0; i < count; i++) {
+		if (test_leaves_out(i))
+			continue;
 		const struct tcb_problem p =
-			problem_of(i % OPS, i / OPS % CONTRACTS, shapes[i / OPS / CONTRACTS % SHAPES]);
+			strided_problem(i % OPS, i / OPS % CONTRACTS, shapes[i / OPS / CONTRACTS % SHAPES], i / OPS);
 		const unsigned capability = gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)];
 		const struct tcb_target target = gpu_target(has_kernel(&p, capability) ? capability : 90, 2);
+		const struct tcb_geometry g = gpu_geometry_drawn(&p, &target, &rng);
+		gpu_check_emitted(&p, &target, &g);
+		gpu_check_run(&p, &target, &g, i, &tally);
+	}
+	gpu_tally_print(&tally);
+}
+
+static void samples_of_other_caches_are_right(void **state)
+{
+	const size_t count = gpu_sample_size(6 * OTHERS * 10);
+	struct gpu_tally tally = { 0 };
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 9);
+	for (size_t i = 0; i < count; i++) {
+		if (test_leaves_out(i))
+			continue;
+		const struct tcb_op *op = tcb_op_find(other_names[i % OTHERS]);
+		const unsigned capability = gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)];
+		const struct tcb_target target = gpu_target(capability, 2);
+		struct tcb_shape shape;
+		assert_int_equal(tcb_shape_parse(shapes[(i / OTHERS * 5 + i) % SHAPES], &shape, NULL), TCB_OK);
+		if (op->check_shape(op, &shape, NULL) != TCB_OK)
+			continue; /* blocks are of 32 values */
+		struct tcb_problem p = gpu_problem(op, contracts[i / OTHERS % CONTRACTS], shape);
+		gpu_problem_rows(&p, i);
+		gpu_check_default(&p, capability);
 		const struct tcb_geometry g = gpu_geometry_drawn(&p, &target, &rng);
 		gpu_check_emitted(&p, &target, &g);
 		gpu_check_run(&p, &target, &g, i, &tally);
@@ -621,6 +664,8 @@ static void mutants_are_caught(void **state)
 	const struct tcb_target target = gpu_target(90, 2);
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		if (test_defers(i))
+			continue;
 		const struct tcb_problem p = problem_of(cases[i].op, 0,
 							strcmp(cases[i].geometry, WORDS) == 0
 								? "4x64x128,h8/2,b4,p16,ragged,rot64,qknorm6,mrope"
@@ -641,6 +686,7 @@ int main(void)
 		cmocka_unit_test(shapes_that_it_does_not_take),
 		cmocka_unit_test(defaults_are_legal_and_in_the_space),
 		cmocka_unit_test(samples_are_right),
+		cmocka_unit_test(samples_of_other_caches_are_right),
 		cmocka_unit_test(odd_values_stay_where_they_are),
 		cmocka_unit_test(mutants_are_caught),
 	};

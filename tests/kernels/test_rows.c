@@ -547,6 +547,68 @@ static void test_sum_in_place(void **state)
 	}
 }
 
+/* All outputs of P by geometries of all kinds, with guards around them. */
+static void check_outputs(const struct tcb_problem *p, uint64_t seed)
+{
+	struct tcb_operand operands[TCB_OPERANDS_MAX];
+	struct tcb_buffer buffers[TCB_OPERANDS_MAX];
+	struct tcb_reference reference[TCB_OUTPUTS_MAX];
+	void *data[TCB_OPERANDS_MAX];
+	struct tcb_space *space;
+	struct tcb_rng rng;
+	const size_t count = p->op->operands(p, operands);
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(tcb_buffer_alloc(TCB_BUFFER_GUARD, operands[i].bytes, &buffers[i], NULL), TCB_OK);
+		data[i] = buffers[i].data;
+	}
+	double *doubles = malloc(sizeof(double) * tcb_references_lay_out(operands, count, NULL, NULL));
+	assert_non_null(doubles);
+	tcb_references_lay_out(operands, count, doubles, reference);
+	p->op->fill(p, seed, data);
+	p->op->reference(p, data, reference);
+	assert_int_equal(tcb_space_create(p->op, p, &target, 1, &space, NULL), TCB_OK);
+	tcb_rng_init(&rng, seed);
+	for (size_t g = 0; g < SAMPLE / 4; g++) {
+		const struct tcb_geometry *geometry = &space->geometries[tcb_rng_below(&rng, space->count)];
+		char text[TCB_GEOMETRY_TEXT_MAX], shape[TCB_SHAPE_TEXT_MAX];
+		struct tcb_plan plan;
+		size_t output = 0, bad = 0;
+		for (size_t i = 0; i < count; i++)
+			if (operands[i].role == TCB_ROLE_OUTPUT)
+				memset(data[i], TCB_POISON, operands[i].bytes);
+		run_geometry(p, geometry, data);
+		assert_int_equal(tcb_plan_make(p, geometry, &plan, NULL), TCB_OK);
+		const double ratio = tcb_outputs_error_ratio(&plan, operands, count, reference, data, &output, &bad);
+		tcb_geometry_print(geometry, text);
+		tcb_shape_print(&p->shape, shape);
+		if (!(ratio <= 1))
+			fail_msg("%s %s %s: %s %zu is off by %g times what it may be", p->op_name, shape, text,
+				 operands[output].name, bad, ratio);
+		for (size_t i = 0; i < count; i++)
+			assert_int_equal(tcb_buffer_check(&buffers[i]), 0);
+	}
+	tcb_space_destroy(space);
+	free(doubles);
+	for (size_t i = 0; i < count; i++)
+		tcb_buffer_free(&buffers[i]);
+}
+
+/* Rows of f16 and bf16 in, and out, with and without the word add. */
+static void test_halves(void **state)
+{
+	static const size_t columns[] = { 5, 61, 1000, 4099, 1 };
+	(void)state;
+	for (size_t i = 0; i < 90; i++) {
+		struct tcb_shape shape = { 1 + i % 7, columns[i % 5], 0, { 0 } };
+		struct tcb_problem p;
+		shape.words.x_type = (uint32_t)(1 + i / 2 % 3);
+		shape.words.y_type = (uint16_t)(1 + i / 6 % 3);
+		shape.words.add = i / 18 % 2;
+		assert_int_equal(tcb_problem_init(norms[i % 2], TCB_CONTRACT_F32, &shape, &p, NULL), TCB_OK);
+		check_outputs(&p, i);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -560,6 +622,7 @@ int main(void)
 		cmocka_unit_test(test_shared_parts),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_sum_in_place),
+		cmocka_unit_test(test_halves),
 	};
 	static struct tcb_device device;
 	struct tcb_error err;

@@ -132,6 +132,8 @@ static void samples_are_right(void **state)
 	(void)state;
 	tcb_rng_init(&rng, 20);
 	for (size_t i = 0; i < count; i++) {
+		if (test_leaves_out(i))
+			continue;
 		const struct tcb_shape *s = &odd_shapes[i / OPS % ODD_SHAPES];
 		const struct tcb_problem p = problem_of(op_at(i % OPS), s->m, s->n);
 		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
@@ -152,6 +154,8 @@ static void shifted_rows_are_right(void **state)
 	(void)state;
 	tcb_rng_init(&rng, 21);
 	for (size_t i = 0; i < count; i++) {
+		if (test_leaves_out(i))
+			continue;
 		const size_t n = columns[i / ROW_OPS % COLUMNS];
 		const struct tcb_problem p = problem_of(op_at(i % ROW_OPS), n < 1000 ? 9 : 5, n);
 		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
@@ -207,6 +211,8 @@ static void shifted_rows_ahead_are_right(void **state)
 	const struct tcb_target target = gpu_target(90, 2);
 	(void)state;
 	for (size_t i = 0; i < 3 * sizeof cases / sizeof *cases; i++) {
+		if (test_defers(i))
+			continue;
 		const struct tcb_problem p = problem_of(op_at(i % 3), 13, cases[i / 3].n);
 		const int is_split = strstr(cases[i / 3].geometry, "midi=2x1024") != NULL;
 		char text[300];
@@ -243,6 +249,8 @@ static void rows_in_pieces_are_right(void **state)
 	static const unsigned capabilities[] = { 90, 100, 120 };
 	(void)state;
 	for (size_t i = 0; i < 12 * sizeof cases / sizeof *cases; i++) {
+		if (test_defers(i))
+			continue;
 		const struct tcb_problem p = problem_of(op_at(i % 3), cases[i / 12].shape.m, cases[i / 12].shape.n);
 		const int blocks = i / 3 % 2 + 1, lead = i / 6 % 2;
 		const unsigned capability = capabilities[strstr(cases[i / 12].geometry, "splitk=16") ? i % 2 : i % 3];
@@ -324,6 +332,8 @@ static void even_slices_are_right(void **state)
 	const struct tcb_target target = gpu_target(90, 2);
 	(void)state;
 	for (size_t i = 0; i < OPS_HERE * WAYS * sizeof cases / sizeof *cases; i++) {
+		if (test_defers(i))
+			continue;
 		const size_t which = i / OPS_HERE / WAYS;
 		const char *way = ways[i / OPS_HERE % WAYS];
 		const struct tcb_problem p =
@@ -350,6 +360,8 @@ static void norms_of_sums_are_right(void **state)
 	(void)state;
 	tcb_rng_init(&rng, 22);
 	for (size_t i = 0; i < count; i++) {
+		if (test_leaves_out(i))
+			continue;
 		struct tcb_shape shape = odd_shapes[i / 4 % ODD_SHAPES];
 		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
 		if (i % 4 > 1)
@@ -369,6 +381,32 @@ static void norms_of_sums_are_right(void **state)
 	tcb_op_standard(&p, &target, &g);
 	g.knob[TCB_KNOB_COPY] = TCB_COPY_BULK;
 	gpu_check_rule(&p, 90, &g, 1, "with the word add");
+}
+
+/* Rows of f16 and bf16 in, and out, with and without the word add, shifted or not. */
+static void norms_of_halves_are_right(void **state)
+{
+	static const size_t columns[] = { 129, 514, 1283, 4097, 260, 7 };
+	const size_t count = gpu_sample_size(96);
+	struct gpu_tally tally = { 0 };
+	struct tcb_rng rng;
+	(void)state;
+	tcb_rng_init(&rng, 23);
+	for (size_t i = 0; i < count; i++) {
+		if (test_leaves_out(i))
+			continue;
+		struct tcb_shape shape = { 1 + i % 6, columns[i / 5 % 6], 0, { 0 } };
+		const struct tcb_target target = gpu_target(gpu_capabilities[tcb_rng_below(&rng, GPU_CAPABILITIES)], 2);
+		shape.words.x_type = (uint32_t)(1 + i / 2 % 3);
+		shape.words.y_type = (uint16_t)(1 + i / 6 % 3);
+		shape.words.add = i / 4 % 2;
+		const struct tcb_problem p = gpu_problem(op_at(1 + i % 2), TCB_CONTRACT_F32, shape);
+		const struct tcb_geometry g = draw_vec(&p, &target, i % 4 > 1 && shape.n > 16 ? 16 : 0, &rng);
+		gpu_check_emitted(&p, &target, &g);
+		gpu_check_run(&p, &target, &g, i, &tally);
+		gpu_check_default(&p, target.cuda.capability);
+	}
+	gpu_tally_print(&tally);
 }
 
 /* What is put into some of the elements. */
@@ -451,6 +489,8 @@ static void reductions_have_the_right_bits(void **state)
 	(void)state;
 	tcb_rng_init(&rng, 3);
 	for (size_t i = 0; i < 10 * sizeof cases / sizeof *cases; i++) {
+		if (test_leaves_out(i))
+			continue;
 		const struct tcb_problem p = problem_of(tcb_op_find(cases[i / 10].op), 1 + i % 3, i % 2 ? 1300 : 77);
 		const struct tcb_target target = gpu_target(gpu_capabilities[i % GPU_CAPABILITIES], 2);
 		struct gpu_bench bench;
@@ -541,6 +581,8 @@ static void mutants_are_caught(void **state)
 	const struct tcb_target target = gpu_target(90, 2);
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		if (test_defers(i))
+			continue;
 		const struct tcb_problem p =
 			problem_of(tcb_op_find(cases[i].op), 5, cases[i].columns ? cases[i].columns : 1284);
 		gpu_check_mutant(&p, &target, cases[i].geometry, cases[i].what, &cases[i].mutation);
@@ -561,6 +603,7 @@ int main(void)
 		cmocka_unit_test(copies_come_after_loads),
 		cmocka_unit_test(even_slices_are_right),
 		cmocka_unit_test(norms_of_sums_are_right),
+		cmocka_unit_test(norms_of_halves_are_right),
 		cmocka_unit_test(extreme_values),
 		cmocka_unit_test(reductions_have_the_right_bits),
 		cmocka_unit_test(mutants_are_caught),

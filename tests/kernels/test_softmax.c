@@ -293,7 +293,7 @@ static void test_refusals(void **state)
 	REFUSES(geometry.tile[TCB_MACRO].n = geometry.tile[TCB_MIDI].n = 2048, "threads=1");
 	REFUSES(geometry.knob[TCB_KNOB_STREAM] = 2, "stream");
 	REFUSES(geometry.knob[TCB_KNOB_SCHED] = TCB_KNOB_UNSET, "sched");
-	REFUSES(geometry.tile[TCB_MICRO].n = 2, "micro.n=2");
+	REFUSES(geometry.tile[TCB_MICRO].n = 2, "no kernel for this isa, layout and micro=");
 	REFUSES(geometry.knob[TCB_KNOB_FORM] = TCB_FORM_RUNNING; geometry.tile[TCB_MIDI].n = 520, "multiple of 16");
 	REFUSES(geometry.knob[TCB_KNOB_FORM] = TCB_FORM_RUNNING; geometry.tile[TCB_MACRO].n = 2048;
 		geometry.tile[TCB_MIDI].n = 512; geometry.knob[TCB_KNOB_STREAM] = 1;

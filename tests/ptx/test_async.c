@@ -77,6 +77,17 @@ struct async_case {
 #define FIRST(body) "\t@%p0 bra AWAIT;\n" body "AWAIT:\n"
 #define AWAITS(label, n) \
 #label ":\n\tmbarrier.try_wait.parity.shared.b64 %p1, [full], " #n ";\n\t@!%p1 bra " #label ";\n"
+/* %r4: the lane's word of a slot; of one of a ring that begins at %r9 */
+#define SLOT "\tmov.u32 %r4, row;\n\tshl.b32 %r5, %r0, 2;\n\tadd.u32 %r4, %r4, %r5;\n"
+#define RING_SLOT \
+	"\tshl.b32 %r5, %r0, 2;\n\tmov.u32 %r9, row;\n\tld.global.u32 %r8, [%d2];\nLOOP:\n\tadd.u32 %r4, %r9, %r5;\n"
+#define RING_NEXT \
+	"\txor.b32 %r9, %r9, %r8;\n\tsub.u32 %r8, %r8, 16;\n\tsetp.ne.u32 %p0, %r8, 0;\n\t@%p0 bra LOOP;\n" AWAITS(A, 0)
+#define BULK_SLOT(n) \
+	"\tcp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r9], [%d1], " #n ", [full];\n"
+#define TAKEN "\tld.shared.u32 %r1, [%r4];\n"
+#define MORE "\tadd.u32 %r1, %r1, 3;\n"
+#define WARP_MEETS "\tbar.warp.sync 0xffffffff;\n"
 #define ASYNC_PROXY "\tfence.proxy.async.shared::cta;\n"
 #define ROW \
 	"\t.shared .align 128 .b8 row[512];\n\tmov.u32 %r4, row;\n\tshl.b32 %r5, %r0, 2;\n\tadd.u32 %r4, %r4, %r5;\n"
@@ -222,6 +233,15 @@ static const struct async_case cases[] = {
 		  FIRST(EXPECTS(256) BULK(256)) AWAITS(A, 0),
 	  IN "\tmov.u32 %r9, %ctaid.x;\n\tmad.wide.u32 %d1, %r9, 144, %d1;\n" FULL(1, SHOWN)
 		  FIRST(EXPECTS(256) BULK(256)) AWAITS(A, 0) },
+	{ "a copy over what nobody has used yet", TCB_PTX_RULE_BULK_COPY, TCB_PTX_ERROR, 32,
+	  IN FULL(1, SHOWN) SLOT TAKEN WARP_MEETS FIRST(EXPECTS(256) BULK(256)) OUT AWAITS(A, 0),
+	  IN FULL(1, SHOWN) SLOT TAKEN OUT WARP_MEETS FIRST(EXPECTS(256) BULK(256)) AWAITS(A, 0) },
+	{ "a copy that arithmetic can be moved behind", TCB_PTX_RULE_BULK_COPY, TCB_PTX_ERROR, 32,
+	  IN FULL(1, SHOWN) SLOT TAKEN MORE WARP_MEETS FIRST(EXPECTS(256) BULK(256)) OUT AWAITS(A, 0),
+	  IN FULL(1, SHOWN) SLOT TAKEN MORE BARRIER FIRST(EXPECTS(256) BULK(256)) OUT AWAITS(A, 0) },
+	{ "a slot of a ring, before it was used", TCB_PTX_RULE_BULK_COPY, TCB_PTX_WARNING, 32,
+	  IN FULL(1, SHOWN) RING_SLOT TAKEN WARP_MEETS FIRST(EXPECTS(256) BULK_SLOT(256)) OUT RING_NEXT,
+	  IN FULL(1, SHOWN) RING_SLOT TAKEN OUT WARP_MEETS FIRST(EXPECTS(256) BULK_SLOT(256)) RING_NEXT },
 	{ "a store that the copy may not see", TCB_PTX_RULE_PROXY_FENCE, TCB_PTX_ERROR, 128,
 	  IN ROW OWN BARRIER ALONE SEND, IN ROW OWN ASYNC_PROXY BARRIER ALONE SEND },
 	{ "a fence of one thread, before the barrier", TCB_PTX_RULE_PROXY_FENCE, TCB_PTX_ERROR, 128,

@@ -13,6 +13,7 @@
 #include "base/util.h"
 #include "kernels/op.h"
 #include "tcbrt.h"
+#include "tcbrt_chain.h"
 
 /* drive_plans.c */
 /* Names the round, says what is wrong, and aborts. */
@@ -43,8 +44,10 @@ size_t drive_below(size_t bound);
 /* Once in ONE_IN times. */
 int drive_once_in(size_t one_in);
 const struct tcb_op *drive_op(void);
-/* A shape that OP may have; odd, small, so that it is computed in milliseconds. */
+/* A shape that OP may have, with any of its words; odd, small, so that it is computed in milliseconds. */
 struct tcb_shape drive_shape(const struct tcb_op *op);
+/* Strides that PROBLEM may have, of inputs and outputs; now and then others. */
+struct tcbrt_strides drive_strides(const struct tcb_problem *problem);
 /* The words of SHAPE, NULL where there are none; good until 64 others were asked for. */
 const char *drive_words(const struct tcb_shape *shape);
 /* What anybody may ask RT for; now and then what nobody can answer.  Its strings live as long as RT. */

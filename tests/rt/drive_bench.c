@@ -49,7 +49,8 @@ static void compute_reference(struct drive_bench *b)
 	DRIVE_CHECK(b->doubles, "out of memory");
 	tcb_references_lay_out(b->described, count, b->doubles, b->references);
 	op->reference(&b->plan->problem, b->stored, b->references);
-	if (b->plan->cpu.variant->class != TCB_CLASS_EXACT || !op->exact)
+	/* exact() is for rows that follow each other. */
+	if (!tcb_plan_is_exact(&b->plan->cpu) || b->plan->problem.x_stride || b->plan->problem.y_stride)
 		return;
 	b->exact = malloc(b->described[b->info.output].bytes);
 	DRIVE_CHECK(b->exact, "out of memory");

@@ -12,7 +12,7 @@ enum { DRIVE_THREADS_MAX = 8 };
 
 /* drive_plans.c: what has happened, and pools by threads; [0]: NULL, the caller alone. */
 struct drive_counts {
-	size_t queries, refused, plans, executed, drawn, gpus, chunks, saved, damaged, lent;
+	size_t queries, refused, plans, executed, drawn, gpus, chunks, saved, damaged, lent, strided, chained;
 };
 extern struct drive_counts drive_counts;
 extern struct tcbrt_pool *drive_pools[DRIVE_THREADS_MAX + 1];
@@ -43,6 +43,13 @@ void drive_pack(struct drive_bench *b);
 
 /* drive_execute.c: however it is executed, the result is right, and the same. */
 void drive_execute(struct drive_bench *b, void *workspace);
+
+/* drive_chain.c */
+/* Calls of B's plan, among others, as a chain. */
+void drive_chain(const struct tcbrt *rt, const struct drive_bench *b);
+/* B is the one that is kept for chains of later rounds, with a copy of its plan: not to be ended by the caller. */
+void drive_chain_keep(const struct tcbrt *rt, const struct drive_bench *b);
+void drive_chain_forget(void);
 
 /* drive_saved.c */
 /* CODE and ERR, in one clear line, refuse WHAT. */

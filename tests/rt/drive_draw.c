@@ -7,6 +7,7 @@
 #include "drive.h"
 #include "instrumented.h"
 #include "kernels/default_rules.h"
+#include "random_problem.h"
 #include "rt/runtime.h"
 #include "shape_for.h"
 
@@ -45,8 +46,41 @@ static size_t draw_size(size_t most)
 	return size < most ? size : most;
 }
 
+/* A size that an overflow may hide behind. */
+static size_t draw_odd_size(void)
+{
+	static const size_t odd[] = { 0, SIZE_MAX, SIZE_MAX - 255, SIZE_MAX / 2 + 1, (size_t)1 << 32, INT32_MAX, 1 };
+
+	return drive_once_in(3) ? (size_t)tcb_rng_next(&drive_rng) >> drive_below(64)
+				: odd[drive_below(sizeof(odd) / sizeof(odd[0]))];
+}
+
+static struct draw begin_draw(void)
+{
+	struct draw draw = { .length = 0 };
+
+	tcb_rng_init(&draw.rng, tcb_rng_next(&drive_rng));
+	return draw;
+}
+
+struct tcbrt_strides drive_strides(const struct tcb_problem *problem)
+{
+	struct draw draw = begin_draw();
+	size_t stride[2];
+
+	if (!problem->op->stride_unit || drive_once_in(20))
+		return (struct tcbrt_strides){ .x = draw_odd_size(), .y = draw_odd_size() };
+	draw_strides(&draw, problem, stride);
+	return (struct tcbrt_strides){ .x = stride[0], .y = stride[1] };
+}
+
 struct tcb_shape drive_shape(const struct tcb_op *op)
 {
+	struct draw draw = begin_draw();
+	struct tcb_problem problem;
+
+	if (drive_once_in(2) && random_problem(&draw, op, op->default_contract, (double)WORK_MAX, &problem) == 0)
+		return problem.shape;
 	const int has_k = strcmp(op->shape_form, "MxN") != 0;
 	static const size_t steps[] = { 256, 256, 256, 32, 32, 1 };
 	const size_t step = steps[drive_below(op->format ? 3 + 3 * !drive_below(3) : 6)];
@@ -71,15 +105,6 @@ const char *drive_words(const struct tcb_shape *shape)
 
 	tcb_words_print(&shape->words, text);
 	return *text ? text : NULL;
-}
-
-/* A size that an overflow may hide behind. */
-static size_t draw_odd_size(void)
-{
-	static const size_t odd[] = { 0, SIZE_MAX, SIZE_MAX - 255, SIZE_MAX / 2 + 1, (size_t)1 << 32, INT32_MAX, 1 };
-
-	return drive_once_in(3) ? (size_t)tcb_rng_next(&drive_rng) >> drive_below(64)
-				: odd[drive_below(sizeof(odd) / sizeof(odd[0]))];
 }
 
 static const char *draw_device(const struct tcbrt *rt)

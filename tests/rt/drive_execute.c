@@ -109,6 +109,13 @@ static void keep(const struct drive_bench *b, char *first[])
 		}
 }
 
+static void check_gaps(const struct drive_bench *b)
+{
+	for (size_t i = 0; i < b->info.operand_count; i++)
+		DRIVE_CHECK(!drive_is_output(b, i) || tcb_operand_gaps_are(&b->described[i], b->operand[i], TCB_POISON),
+			    "it wrote between the rows of %s", b->described[i].name);
+}
+
 static int is_kept(const struct drive_bench *b, char *const first[])
 {
 	int is_same = 1;
@@ -137,6 +144,7 @@ void drive_execute(struct drive_bench *b, void *workspace)
 				    "it is refused");
 		if (i == 0) {
 			judge(b, "alone");
+			check_gaps(b);
 			keep(b, first);
 		}
 		DRIVE_CHECK(is_kept(b, first), "%s threads the result is another than alone", how);

@@ -2,10 +2,10 @@
  *
  * Drives the library at random: plans of any op, shape, contract, device,
  * number of threads and layout, with tunings out of random databases or drawn
- * from the whole space; packed in chunks by several threads, executed in every
- * way, saved, damaged and loaded.  Each result is held against the reference in
- * double, with poisoned outputs, guard zones around every buffer and inputs that
- * cannot be written.  What cannot be planned must be refused with one line.
+ * from the whole space, with strides or not; packed in chunks by several threads,
+ * executed in every way, among others in chains, saved, damaged and loaded.  Each result is held against the reference
+ * in double, with poisoned outputs, guard zones around every buffer and inputs that cannot be written.  What cannot be
+ * planned must be refused with one line.
  *
  *     drive_plans SEED SECONDS [ROUND]
  *
@@ -91,7 +91,37 @@ static void exercise(const struct tcbrt *rt, const struct tcbrt_query *query, co
 		lend(rt, query, &b);
 	if (drive_once_in(3))
 		drive_save_and_load(rt, plan, plan->info.is_gpu ? NULL : &b);
-	drive_bench_fini(&b);
+	if (!plan->info.is_gpu && drive_once_in(3))
+		drive_chain(rt, &b);
+	if (!plan->info.is_gpu && drive_once_in(10))
+		drive_chain_keep(rt, &b);
+	else
+		drive_bench_fini(&b);
+}
+
+/* The same with rows apart from each other. */
+static void exercise_strided(const struct tcbrt *rt, const struct tcbrt_query *query)
+{
+	struct rt_device device;
+	struct tcb_problem problem;
+	struct tcbrt_plan *plan;
+	struct tcbrt_error err;
+
+	if (rt_query_problem(rt, query, &problem, &device, NULL) != TCB_OK)
+		drive_fail("planned, it is no problem");
+	const struct tcbrt_strides strides = drive_strides(&problem);
+	const int code = tcbrt_plan_create_strided(rt, query, &strides, &plan, &err);
+
+	snprintf(now.what + strlen(now.what), sizeof(now.what) - strlen(now.what), " strides %zu %zu", strides.x,
+		 strides.y);
+	if (code != TCBRT_OK) {
+		drive_check_refused(code, plan, &err, "the plan with strides");
+		return;
+	}
+	DRIVE_CHECK(problem.op->stride_unit || !(strides.x || strides.y), "strides were taken by an op that has none");
+	drive_counts.strided++;
+	exercise(rt, query, plan);
+	tcbrt_plan_destroy(plan);
 }
 
 /* A plan with any geometry of the space, which no lookup would have chosen. */
@@ -148,7 +178,9 @@ static void run_round(const struct tcbrt *rt)
 		return;
 	}
 	DRIVE_CHECK(found == TCBRT_OK, "planned, though looked up it was refused: %s", tuning.reason);
-	if (drive_once_in(2) && drive_is_small(plan))
+	if (drive_once_in(4))
+		exercise_strided(rt, &query);
+	else if (drive_once_in(2) && drive_is_small(plan))
 		exercise_drawn(rt, &query, &tuning);
 	else
 		exercise(rt, &query, plan);
@@ -159,7 +191,7 @@ static void run_round(const struct tcbrt *rt)
 static int has_driven_all(void)
 {
 	return drive_counts.executed && drive_counts.refused && drive_counts.chunks && drive_counts.lent &&
-	       drive_counts.damaged && drive_counts.gpus && drive_found;
+	       drive_counts.damaged && drive_counts.gpus && drive_counts.strided && drive_counts.chained && drive_found;
 }
 
 int main(int argc, char **argv)
@@ -188,6 +220,7 @@ int main(int argc, char **argv)
 
 		if (!rt || now.round % ROUNDS_A_DATABASE == 0) {
 			strcpy(now.what, "a database");
+			drive_chain_forget();
 			tcb_rng_init(&drive_rng, tcb_hash64(&era, sizeof(era), ~now.seed));
 			drive_database(&rt);
 		}
@@ -196,14 +229,17 @@ int main(int argc, char **argv)
 	}
 	for (unsigned threads = 1; threads <= DRIVE_THREADS_MAX; threads++)
 		tcbrt_pool_destroy(drive_pools[threads]);
+	drive_chain_forget();
 	drive_database_fini();
 	tcbrt_close(empty);
 	printf("%llu rounds: %zu of %zu queries refused, %zu plans (%zu drawn, %zu of GPUs), %zu executed in five "
 	       "ways, "
-	       "%zu chunks packed, %zu with lent weights, %zu saved, %zu damaged; %zu winners stored, %zu looked up\n",
+	       "%zu with strides, %zu in chains, %zu chunks packed, %zu with lent weights, %zu saved, %zu damaged; %zu "
+	       "winners stored, %zu looked up\n",
 	       (unsigned long long)now.round, drive_counts.refused, drive_counts.queries, drive_counts.plans,
-	       drive_counts.drawn, drive_counts.gpus, drive_counts.executed, drive_counts.chunks, drive_counts.lent,
-	       drive_counts.saved, drive_counts.damaged, drive_stored, drive_found);
+	       drive_counts.drawn, drive_counts.gpus, drive_counts.executed, drive_counts.strided, drive_counts.chained,
+	       drive_counts.chunks, drive_counts.lent, drive_counts.saved, drive_counts.damaged, drive_stored,
+	       drive_found);
 	/* A driver that drives nothing must not pass. */
 	return is_repeat || has_driven_all() ? 0 : 1;
 }

@@ -192,6 +192,8 @@ int main(void)
 	AT(tcbrt_chain_info, is_gpu);
 	AT(tcbrt_chain_info, waits);
 	AT(tcbrt_chain_info, overlap_launches);
+	AT(tcbrt_chain_info, beside);
+	AT(tcbrt_chain_info, early);
 	AT(tcbrt_chain_info, reserved);
 	SIZE(tcbrt_gguf_tensor);
 	AT(tcbrt_gguf_tensor, name);

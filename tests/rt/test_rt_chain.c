@@ -431,11 +431,112 @@ static void rows_of_one_buffer(void **state)
 		free(rooms[i]);
 }
 
+/* --- attention on the rows of one buffer --- */
+
+enum { HEADS = 4, KV_HEADS = 2, HEAD = 16, CACHE = 8, Q_ROW = HEADS * HEAD, KV_ROW = KV_HEADS * HEAD };
+enum { QKV_ROW = Q_ROW + 2 * KV_ROW + 8, OUT_ROW = Q_ROW + 16 };
+
+static struct tcbrt_plan *of_heads(const char *op, const char *words, const struct tcbrt_strides *strides)
+{
+	const struct tcbrt_query query = { .op = op, .threads = 2, .m = TOKENS, .n = CACHE, .k = HEAD, .words = words };
+	struct tcbrt_plan *plan;
+	struct tcbrt_error err;
+
+	if (tcbrt_plan_create_strided(rt, &query, strides, &plan, &err) != TCBRT_OK)
+		fail_msg("%s: %s", op, err.message);
+	return plan;
+}
+
+static void execute(const struct tcbrt_plan *plan, void *const operand[])
+{
+	struct tcbrt_plan_info info;
+	void *workspace;
+
+	tcbrt_plan_info(plan, &info);
+	workspace = room(info.workspace_bytes);
+	tcbrt_workspace_init(plan, workspace);
+	assert_int_equal(tcbrt_execute(plan, operand, workspace, NULL), TCBRT_OK);
+	free(workspace);
+}
+
+/* What is new and what comes of it, in rows of their own or, with a stride, of QKV_ROW and OUT_ROW. */
+struct heads {
+	uint16_t qkv[TOKENS * QKV_ROW], q[TOKENS * OUT_ROW], k[CACHE * KV_ROW], v[CACHE * KV_ROW],
+		out[TOKENS * OUT_ROW];
+};
+
+static void attend(struct heads *h, const struct tcbrt_strides *strides, size_t q, size_t k, size_t v)
+{
+	static const float rotation[CACHE * HEAD] = { [5 * HEAD + 1] = 0.5f, [6 * HEAD + 3] = 1, [7 * HEAD + 9] = -1 };
+	static const int32_t length = CACHE;
+	const struct tcbrt_strides of_out = { .x = strides->y, .y = strides->y };
+	struct tcbrt_plan *rope = of_heads("rope_append_f16", "h4/2,apart", strides);
+	struct tcbrt_plan *attention = of_heads("attention_decode_f16", "h4/2,causal", &of_out);
+
+	execute(rope, (void *[]){ h->qkv + q, (void *)(uintptr_t)rotation, (void *)(uintptr_t)&length, h->q, h->k, h->v,
+				  h->qkv + k, h->qkv + v });
+	execute(attention, (void *[]){ h->q, h->k, h->v, (void *)(uintptr_t)&length, h->out });
+	tcbrt_plan_destroy(rope);
+	tcbrt_plan_destroy(attention);
+}
+
+static void attention_of_one_buffer(void **state)
+{
+	struct heads *dense = room(sizeof(*dense)), *apart = room(sizeof(*apart));
+	const struct tcbrt_query query = {
+		.op = "attention_decode_f16", .m = TOKENS, .n = CACHE, .k = HEAD, .words = "h4/2"
+	};
+	const struct tcbrt_query webgpu = { .op = "attention_decode_f16",
+					    .device = "wgpu-portable",
+					    .m = TOKENS,
+					    .n = CACHE,
+					    .k = 32,
+					    .words = "h4/2" };
+	struct tcbrt_plan *plan;
+	struct tcbrt_error err;
+
+	(void)state;
+	memset(apart->q, 0x11, sizeof(apart->q));
+	memset(apart->out, 0x11, sizeof(apart->out));
+	for (size_t i = 0; i < CACHE * KV_ROW; i++)
+		dense->k[i] = apart->k[i] = dense->v[i] = apart->v[i] = (uint16_t)(0x3000 + i * 37 % 0x800);
+	for (size_t t = 0; t < TOKENS; t++)
+		for (size_t i = 0; i < Q_ROW + 2 * KV_ROW; i++) {
+			/* q's rows of all tokens, then K's, then V's; and each token's side by side. */
+			const size_t at = i < Q_ROW ? t * Q_ROW + i
+					  : i < Q_ROW + KV_ROW
+						  ? TOKENS * Q_ROW + t * KV_ROW + i - Q_ROW
+						  : TOKENS * (Q_ROW + KV_ROW) + t * KV_ROW + i - Q_ROW - KV_ROW;
+			dense->qkv[at] = apart->qkv[t * QKV_ROW + i] = (uint16_t)(0x3000 + (t * 91 + i * 53) % 0xc00);
+		}
+	attend(dense, &(struct tcbrt_strides){ .x = 0 }, 0, TOKENS * Q_ROW, TOKENS * (Q_ROW + KV_ROW));
+	attend(apart, &(struct tcbrt_strides){ .x = QKV_ROW, .y = OUT_ROW }, 0, Q_ROW, Q_ROW + KV_ROW);
+	assert_memory_equal(dense->k, apart->k, sizeof(dense->k));
+	assert_memory_equal(dense->v, apart->v, sizeof(dense->v));
+	for (size_t i = 0; i < TOKENS * OUT_ROW - 16; i++) {
+		const size_t row = i / OUT_ROW, column = i % OUT_ROW;
+		assert_int_equal(apart->q[i], column < Q_ROW ? dense->q[row * Q_ROW + column] : 0x1111);
+		assert_int_equal(apart->out[i], column < Q_ROW ? dense->out[row * Q_ROW + column] : 0x1111);
+	}
+	const struct tcbrt_strides odd = { .y = Q_ROW + 4 }, wide = { .x = 4 * 32 + 8 };
+	assert_int_equal(tcbrt_plan_create_strided(rt, &query, &odd, &plan, &err), TCBRT_E_USAGE);
+	assert_non_null(strstr(err.message, "multiples of 8"));
+	assert_int_equal(tcbrt_plan_create_strided(rt, &webgpu, &wide, &plan, &err), TCBRT_E_NOT_FOUND);
+	assert_non_null(strstr(err.message, "follow each other"));
+	free(dense);
+	free(apart);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gangs), cmocka_unit_test(pools),   cmocka_unit_test(children),
-		cmocka_unit_test(waits), cmocka_unit_test(refused), cmocka_unit_test(rows_of_one_buffer),
+		cmocka_unit_test(gangs),
+		cmocka_unit_test(pools),
+		cmocka_unit_test(children),
+		cmocka_unit_test(waits),
+		cmocka_unit_test(refused),
+		cmocka_unit_test(rows_of_one_buffer),
+		cmocka_unit_test(attention_of_one_buffer),
 	};
 
 	alarm(4 * SECONDS); /* a wait that does not end */

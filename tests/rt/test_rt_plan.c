@@ -573,6 +573,62 @@ static void misuse_is_refused(void **state)
 	tcbrt_close(rt);
 }
 
+/* Rows FIRST to FIRST + M of the problem that ALL has, planned with the word bits for THREADS: the same bits. */
+static void check_rows(const struct tcbrt *rt, struct tcbrt_query query, const struct bench *all, size_t first,
+		       size_t m, unsigned threads)
+{
+	struct bench b;
+	struct tcbrt_pool *pool = NULL;
+	const size_t x_row = all->plan->problem.shape.k * sizeof(float),
+		     y_row = all->plan->problem.shape.n * sizeof(float);
+
+	query.m = m;
+	query.threads = threads;
+	bench_init(&b, rt, &query);
+	memcpy(b.stored[0], all->stored[0], b.plan->operand[0].bytes);
+	memcpy(b.stored[1], (const char *)all->stored[1] + first * x_row, m * x_row);
+	if (b.plan->operand[0].packed_bytes)
+		assert_int_equal(tcbrt_pack_operand(b.plan, 0, b.stored[0], b.operand[0]), TCBRT_OK);
+	assert_int_equal(tcbrt_pool_create(threads, &pool, NULL), TCBRT_OK);
+	poison(&b);
+	assert_int_equal(tcbrt_execute(b.plan, b.operand, aligned(&b.workspace), pool), TCBRT_OK);
+	assert_memory_equal(b.operand[2], (const char *)all->operand[2] + first * y_row, m * y_row);
+	tcbrt_pool_destroy(pool);
+	bench_fini(&b);
+}
+
+/* A token gets the same bits alone and among others, from the MatVec and from the matmul, whoever shares the work. */
+static void bits_are_the_same(void **state)
+{
+	struct tcbrt *rt;
+	static const char *const ops[] = { "q4k_matmul", "q4k_matvec", "q80_matmul", "q80_matvec" };
+	enum { M = 37 };
+
+	(void)state;
+	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i += 2) {
+		struct tcbrt_query query = { .op = ops[i], .threads = 1, .m = M, .n = 100, .k = 512, .words = "bits" };
+		struct bench all;
+
+		bench_init(&all, rt, &query);
+		poison(&all);
+		assert_int_equal(tcbrt_execute(all.plan, all.operand, aligned(&all.workspace), NULL), TCBRT_OK);
+		for (size_t op = i; op < i + 2; op++) {
+			query.op = ops[op];
+			check_rows(rt, query, &all, 0, M, 2);
+			for (size_t row = 0; row < M; row += 9)
+				check_rows(rt, query, &all, row, 1, 1 + (unsigned)(row & 1));
+			check_rows(rt, query, &all, 5, 7, 2);
+		}
+		/* Which contract is the fastest depends on M. */
+		query.contract = TCBRT_CONTRACT_AUTO;
+		query.op = ops[i];
+		check_rows(rt, query, &all, 3, 1, 1);
+		bench_fini(&all);
+	}
+	tcbrt_close(rt);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -582,6 +638,7 @@ int main(void)
 		cmocka_unit_test(layouts_are_shared),
 		cmocka_unit_test(unpacking_gives_back),
 		cmocka_unit_test(families_go_one_by_one),
+		cmocka_unit_test(bits_are_the_same),
 		cmocka_unit_test(misuse_is_refused),
 	};
 

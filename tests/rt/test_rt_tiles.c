@@ -100,11 +100,15 @@ __attribute__((target("amx-tile"))) static int leaves_none(void)
 	return memcmp(now, none, CONFIG) == 0;
 }
 
-static void hosts_keep_their_tiles(void **state)
+static void host_keeps_its_tiles(enum tcbrt_contract contract)
 {
-	const struct tcbrt_query query = {
-		.op = "q4k_matmul", .device = "cpu:amx", .threads = THREADS, .m = 40, .n = 96, .k = 512
-	};
+	const struct tcbrt_query query = { .op = "q4k_matmul",
+					   .contract = contract,
+					   .device = "cpu:amx",
+					   .threads = THREADS,
+					   .m = 40,
+					   .n = 96,
+					   .k = 512 };
 	struct tcbrt_plan_info info;
 	struct seat seats[THREADS];
 	pthread_t threads[THREADS];
@@ -112,7 +116,6 @@ static void hosts_keep_their_tiles(void **state)
 	struct tcbrt_error err;
 	struct tcbrt *rt;
 
-	(void)state;
 	assert_int_equal(tcbrt_open_empty(&rt, NULL), TCBRT_OK);
 	if (tcbrt_plan_create(rt, &query, &plan, &err) == TCBRT_E_UNSUPPORTED) {
 		tcbrt_close(rt);
@@ -147,6 +150,13 @@ static void hosts_keep_their_tiles(void **state)
 	free(workspace);
 	tcbrt_plan_destroy(plan);
 	tcbrt_close(rt);
+}
+
+static void hosts_keep_their_tiles(void **state)
+{
+	(void)state;
+	host_keeps_its_tiles(TCBRT_CONTRACT_Q8);
+	host_keeps_its_tiles(TCBRT_CONTRACT_F16);
 }
 
 /* ---- the permission ---- */
@@ -259,6 +269,41 @@ static const char *plan_with_tiles(void)
 	return text;
 }
 
+/* Of contract f16 there are kernels on tiles alone: who left the contract open gets the one that was named. */
+static const char *plan_halves_without(void)
+{
+	static char text[512];
+	struct tcbrt_query query = { .op = "q4k_matmul", .device = "cpu:scalar", .m = 40, .n = 96, .k = 512 };
+	struct tcbrt_tuning tuning;
+	struct tcbrt_plan_info info;
+	struct tcbrt_error err = { 0 };
+	struct tcbrt *rt;
+
+	if (tcbrt_open_empty(&rt, NULL) != TCBRT_OK)
+		return "cannot open";
+	rt->devices[rt_device_find(rt, "cpu:scalar")].target.isa_mask |= 1u << TCB_ISA_AMX;
+	query.contract = TCBRT_CONTRACT_AUTO_Q8;
+	if (tcbrt_lookup(rt, &query, &tuning) != TCBRT_OK || tuning.contract != TCBRT_CONTRACT_F16)
+		return "f16 is not looked up";
+	if (tcbrt_plan_create(rt, &query, &plan, &err) != TCBRT_OK)
+		return "no plan of the other contract";
+	tcbrt_plan_info(plan, &info);
+	if (info.tuning.contract != TCBRT_CONTRACT_Q8 || !strstr(info.tuning.geometry, "isa=scalar"))
+		return "another contract";
+	query.contract = TCBRT_CONTRACT_F16;
+	if (tcbrt_plan_create(rt, &query, &(struct tcbrt_plan *){ NULL }, &err) != TCBRT_E_UNSUPPORTED)
+		return "what cannot be done is not refused";
+	snprintf(text, sizeof(text), "%.200s", err.message);
+	return text;
+}
+
+static void open_contracts_fall_back(void **state)
+{
+	(void)state;
+	assert_string_equal(apart(SECCOMP_RET_ERRNO | EPERM, plan_halves_without),
+			    "this process may not use AMX's tiles (Operation not permitted)");
+}
+
 static void refusals_fall_back(void **state)
 {
 	(void)state;
@@ -288,7 +333,8 @@ static void the_key_stays(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(lookups_ask_for_nothing),
-					    cmocka_unit_test(refusals_fall_back), cmocka_unit_test(the_key_stays),
+					    cmocka_unit_test(refusals_fall_back),
+					    cmocka_unit_test(open_contracts_fall_back), cmocka_unit_test(the_key_stays),
 					    cmocka_unit_test(hosts_keep_their_tiles) };
 
 	return cmocka_run_group_tests_name("rt.rt_tiles", tests, NULL, NULL);

@@ -130,12 +130,12 @@ static void try_space(const struct tcb_op *op, enum tcb_contract contract, const
 	tcb_space_destroy(space);
 }
 
-/* Some contracts are for GPUs only. */
-static int has_kernels(const struct tcb_op *op, enum tcb_contract contract)
+/* Some contracts are for GPUs only, or for processors with AMX. */
+static int has_kernels(const struct tcb_op *op, enum tcb_contract contract, const struct tcb_target *target)
 {
 	const struct tcb_variant *variant;
 	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(op), i)) != NULL; i++)
-		if (variant->contract == contract)
+		if (variant->contract == contract && tcb_target_has(target, variant->isa))
 			return 1;
 	return 0;
 }
@@ -153,10 +153,10 @@ static void every_op(void **state)
 	for (size_t i = 0; i < count; i++) {
 		size_t contracts = 0;
 		for (int c = 0; c < TCB_CONTRACT_COUNT; c++)
-			contracts += has_kernels(ops[i], (enum tcb_contract)c) != 0;
+			contracts += has_kernels(ops[i], (enum tcb_contract)c, &cpu.device.target) != 0;
 		assert_true(contracts > 0);
 		for (int c = 0; c < TCB_CONTRACT_COUNT; c++)
-			if (has_kernels(ops[i], (enum tcb_contract)c))
+			if (has_kernels(ops[i], (enum tcb_contract)c, &cpu.device.target))
 				try_space(ops[i], (enum tcb_contract)c, &cpu, SAMPLE / contracts, i % 4 == 0);
 	}
 }

@@ -2,7 +2,8 @@
  *
  * Ops on rows in WGSL on values that random data does not have.  Large finite
  * ones are promised everywhere (rows_wgsl.h); what NaNs and infinities come to is not,
- * and is held to the formula on a device in software alone, where it is known.
+ * and is held to the formula on a device in software alone, where it is known.  topk and route_f32 look at
+ * bits, so that all is promised of them.
  */
 #include "wgpu_place.h"
 
@@ -23,8 +24,14 @@ static const struct planted {
 	const char *op;
 } plants[] = {
 	{ 3e38f, 0, 1, "softmax" }, { -3e38f, 1, 1, "softmax" }, { 1e15f, 1, 1, NULL },     { NAN, 0, 0, NULL },
-	{ INFINITY, 0, 0, NULL },   { -INFINITY, 0, 0, NULL },   { -INFINITY, 1, 0, NULL },
+	{ INFINITY, 0, 0, NULL },   { -INFINITY, 0, 0, NULL },   { -INFINITY, 1, 0, NULL }, { -0.0f, 1, 1, NULL },
 };
+
+static const struct {
+	const char *name;
+	size_t k;
+	int is_of_bits;
+} ops[] = { { "softmax", 0, 0 }, { "rmsnorm", 0, 0 }, { "layernorm", 0, 0 }, { "topk", 40, 1 }, { "route_f32", 8, 1 } };
 
 static const struct planted *planted;
 static const struct tcb_op *real;
@@ -77,7 +84,6 @@ static void try_some(const struct tcb_problem *problem, const struct tcb_place *
 
 static void planted_values(void **state)
 {
-	static const char *const ops[] = { "softmax", "rmsnorm", "layernorm" };
 	struct tcb_place place;
 
 	(void)state;
@@ -88,16 +94,17 @@ static void planted_values(void **state)
 			struct tcb_op op;
 
 			planted = &plants[i];
-			real = tcb_op_find(ops[o]);
-			if ((planted->op && strcmp(planted->op, ops[o]) != 0) ||
-			    (!planted->is_promised && place.device.target.wgpu.vendor != TCB_WGPU_SOFTWARE))
+			real = tcb_op_find(ops[o].name);
+			if ((planted->op && strcmp(planted->op, ops[o].name) != 0 && !ops[o].is_of_bits) ||
+			    (!planted->is_promised && !ops[o].is_of_bits &&
+			     place.device.target.wgpu.vendor != TCB_WGPU_SOFTWARE))
 				continue;
 			op = *real;
 			op.fill = fill;
 			op.fill_parts = NULL;
 			op.fill_part = NULL;
-			assert_int_equal(tcb_problem_init(&op, TCB_CONTRACT_F32, &(struct tcb_shape){ 5, 1028, 0 },
-							  &problem, NULL),
+			assert_int_equal(tcb_problem_init(&op, TCB_CONTRACT_F32,
+							  &(struct tcb_shape){ 5, 1028, ops[o].k }, &problem, NULL),
 					 TCB_OK);
 			try_some(&problem, &place);
 		}

@@ -2,6 +2,8 @@
  *
  * tcbtune ops: the registry, as a table (docs/ops.md has it, too) or as JSON.
  */
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/core/cli.h"
@@ -11,10 +13,12 @@
 
 struct ops_args {
 	const struct tcb_registry *ops;
-	int json, markdown, variants;
+	int json, markdown, variants, all;
 };
 
 static const struct cli_option options[] = {
+	{ "all", NULL, CLI_FLAG, offsetof(struct ops_args, all),
+	  "a row for each op, not one for all formats of weights" },
 	{ "markdown", NULL, CLI_FLAG, offsetof(struct ops_args, markdown),
 	  "print the table that docs/ops.md begins with" },
 	{ "variants", NULL, CLI_FLAG, offsetof(struct ops_args, variants),
@@ -22,6 +26,19 @@ static const struct cli_option options[] = {
 	CLI_OPTION_JSON(struct ops_args),
 	CLI_OPTION_END,
 };
+
+/*
+ * A row of the table: an op, or all that differ in nothing but the format of their weights.  FMT stands for the
+ * formats, in names and in what is said of the op.
+ */
+struct family {
+	const struct tcb_op *first;
+	int is_shared; /* FMT stands in its name */
+	size_t count, variants;
+	struct tcb_str weights; /* names of the formats */
+};
+
+enum { FORMATS_NAMED = 4 }; /* as text; of more their number is told */
 
 static size_t variant_count(const struct tcb_op *op)
 {
@@ -41,61 +58,148 @@ static void contracts_text(const struct tcb_op *op, struct tcb_str *out)
 				     contract == (int)op->default_contract ? "*" : "");
 }
 
-static enum tcb_status print_table(const struct tcb_op *const *ops, size_t count, struct tcb_error *err)
+/* What follows the format in the name of an op with weights: "_matvec". */
+static const char *behind_format(const struct tcb_op *op)
 {
-	static const struct cli_column columns[] = {
-		{ "OP", 0 }, { "SHAPE", 0 }, { "WEIGHTS", 0 }, { "CONTRACTS", 0 }, { "VARIANTS", 1 }, { "SUMMARY", 0 },
-	};
-	struct cli_table table;
-	struct tcb_str out = { 0 };
+	const char *rest = strchr(op->name, '_');
+	return rest ? rest : op->name;
+}
 
-	cli_table_init(&table, columns, sizeof columns / sizeof *columns);
-	for (size_t i = 0; i < count; i++) {
-		struct tcb_str contracts = { 0 };
-		contracts_text(ops[i], &contracts);
-		cli_table_cell(&table, "%s", ops[i]->name);
-		cli_table_cell(&table, "%s", ops[i]->shape_form);
-		cli_table_cell(&table, "%s", ops[i]->format ? ops[i]->format->gguf_name : "-");
-		cli_table_cell(&table, "%s", contracts.data ? contracts.data : "");
-		cli_table_cell(&table, "%zu", variant_count(ops[i]));
-		cli_table_cell(&table, "%s", ops[i]->summary);
-		tcb_str_fini(&contracts);
+static int is_of_family(const struct family *family, const struct tcb_op *op)
+{
+	const struct tcb_op *first = family->first;
+
+	return first->format && op->format && !strcmp(behind_format(first), behind_format(op)) &&
+	       first->contracts == op->contracts && first->default_contract == op->default_contract;
+}
+
+/* The families of OPS in order of their first ops; FAMILIES has room for all. */
+static size_t find_families(const struct tcb_registry *ops, int is_each, struct family *families)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < ops->count; i++) {
+		const struct tcb_op *op = ops->ops[i];
+		size_t at = 0;
+		while (at < count && (is_each || !is_of_family(&families[at], op)))
+			at++;
+		if (at == count)
+			families[count++] = (struct family){ .first = op, .is_shared = !is_each && op->format };
+		families[at].count++;
+		families[at].variants += variant_count(op);
+		if (op->format)
+			tcb_str_addf(&families[at].weights, "%s%s", families[at].weights.length ? ", " : "",
+				     op->format->gguf_name);
 	}
-	return cli_emit_made(cli_table_finish(&table, CLI_TABLE_TEXT, &out, err), &out, err);
+	return count;
+}
+
+static void add_name(struct cli_table *table, const struct family *family)
+{
+	if (family->is_shared)
+		cli_table_cell(table, "FMT%s", behind_format(family->first));
+	else
+		cli_table_cell(table, "%s", family->first->name);
+}
+
+static void add_summary(struct cli_table *table, const struct family *family)
+{
+	const char *summary = family->first->summary;
+	const char *name = family->is_shared ? family->first->format->gguf_name : NULL;
+	const char *at = name ? strstr(summary, name) : NULL;
+
+	if (at)
+		cli_table_cell(table, "%.*sFMT%s", (int)(at - summary), summary, at + strlen(name));
+	else
+		cli_table_cell(table, "%s", summary);
+}
+
+static void add_contracts(struct cli_table *table, const struct tcb_op *op)
+{
+	struct tcb_str contracts = { 0 };
+
+	contracts_text(op, &contracts);
+	cli_table_cell(table, "%s", contracts.data ? contracts.data : "");
+	tcb_str_fini(&contracts);
+}
+
+static void add_text_row(struct cli_table *table, const struct family *family)
+{
+	add_name(table, family);
+	cli_table_cell(table, "%s", family->first->shape_form);
+	if (family->count > FORMATS_NAMED)
+		cli_table_cell(table, "%zu formats", family->count);
+	else
+		cli_table_cell(table, "%s", family->weights.data ? family->weights.data : "-");
+	add_contracts(table, family->first);
+	cli_table_cell(table, "%zu", family->variants);
+	add_summary(table, family);
 }
 
 /* What does not depend on the machine that this was built for. */
-static enum tcb_status print_markdown(const struct tcb_op *const *ops, size_t count, struct tcb_error *err)
+static void add_markdown_row(struct cli_table *table, const struct family *family)
 {
-	static const struct cli_column columns[] = {
+	const struct tcb_op *op = family->first;
+	struct tcb_str shapes = { 0 };
+
+	for (size_t i = 0; i < op->default_shape_count; i++) {
+		char text[TCB_SHAPE_TEXT_MAX];
+		tcb_shape_print(&op->default_shapes[i], text);
+		tcb_str_addf(&shapes, "%s%s", i ? ", " : "", text);
+	}
+	add_name(table, family);
+	add_summary(table, family);
+	cli_table_cell(table, "%s", family->weights.data ? family->weights.data : "");
+	add_contracts(table, op);
+	cli_table_cell(table, "%s %s", op->shape_form, shapes.data ? shapes.data : "");
+	tcb_str_fini(&shapes);
+}
+
+/* What FMT stands for, as names of ops have it. */
+static void add_formats(const struct tcb_registry *ops, struct tcb_str *out)
+{
+	struct tcb_str names = { 0 };
+	uint64_t seen = 0;
+
+	for (size_t i = 0; i < ops->count; i++) {
+		const struct tcb_op *op = ops->ops[i];
+		if (!op->format || seen >> op->format->id & 1u)
+			continue;
+		seen |= UINT64_C(1) << op->format->id;
+		tcb_str_addf(&names, " %.*s", (int)(behind_format(op) - op->name), op->name);
+	}
+	cli_add_wrapped(out, 2, "FMT, the format of the weights, is one of:%s", names.data ? names.data : "");
+	tcb_str_fini(&names);
+}
+
+static enum tcb_status print_table(const struct tcb_registry *ops, const struct ops_args *args, struct tcb_error *err)
+{
+	static const struct cli_column text[] = {
+		{ "OP", 0 }, { "SHAPE", 0 }, { "WEIGHTS", 0 }, { "CONTRACTS", 0 }, { "VARIANTS", 1 }, { "SUMMARY", 0 },
+	};
+	static const struct cli_column markdown[] = {
 		{ "op", 0 }, { "what", 0 }, { "weights", 0 }, { "contracts", 0 }, { "default shapes", 0 },
 	};
+	struct family *families = calloc(ops->count, sizeof *families);
 	struct cli_table table;
 	struct tcb_str out = { 0 };
 	enum tcb_status status;
+	size_t count;
 
-	cli_table_init(&table, columns, sizeof columns / sizeof *columns);
+	if (!families)
+		return tcb_fail(err, TCB_E_NOMEM, "not enough memory for the list of ops");
+	count = find_families(ops, args->all, families);
+	cli_table_init(&table, args->markdown ? markdown : text,
+		       args->markdown ? sizeof markdown / sizeof *markdown : sizeof text / sizeof *text);
 	for (size_t i = 0; i < count; i++) {
-		struct tcb_str contracts = { 0 }, shapes = { 0 };
-		contracts_text(ops[i], &contracts);
-		for (size_t s = 0; s < ops[i]->default_shape_count; s++) {
-			char text[TCB_SHAPE_TEXT_MAX];
-			tcb_shape_print(&ops[i]->default_shapes[s], text);
-			tcb_str_addf(&shapes, "%s%s", s ? ", " : "", text);
-		}
-		cli_table_cell(&table, "%s", ops[i]->name);
-		cli_table_cell(&table, "%s", ops[i]->summary);
-		cli_table_cell(&table, "%s", ops[i]->format ? ops[i]->format->gguf_name : "");
-		cli_table_cell(&table, "%s", contracts.data ? contracts.data : "");
-		cli_table_cell(&table, "%s %s", ops[i]->shape_form, shapes.data ? shapes.data : "");
-		tcb_str_fini(&contracts);
-		tcb_str_fini(&shapes);
+		(args->markdown ? add_markdown_row : add_text_row)(&table, &families[i]);
+		tcb_str_fini(&families[i].weights);
 	}
-	status = cli_table_finish(&table, CLI_TABLE_MD, &out, err);
-	if (status == TCB_OK)
-		return cli_emit(&out, err);
-	tcb_str_fini(&out);
-	return status;
+	free(families);
+	status = cli_table_finish(&table, args->markdown ? CLI_TABLE_MD : CLI_TABLE_TEXT, &out, err);
+	if (!args->markdown && !args->all)
+		add_formats(ops, &out);
+	return cli_emit_made(status, &out, err);
 }
 
 static enum tcb_status print_variants(const struct tcb_op *const *ops, size_t count, struct tcb_error *err)
@@ -110,7 +214,7 @@ static enum tcb_status print_variants(const struct tcb_op *const *ops, size_t co
 }
 
 /* The words of shapes in MASK, each with the bounds of its numbers. */
-static json_t *words_json(unsigned mask, int *failed)
+static json_t *words_json(uint64_t mask, int *failed)
 {
 	json_t *words = json_array();
 
@@ -184,10 +288,8 @@ static enum tcb_status run_ops(const void *arguments, struct tcb_error *err)
 		return tcb_fail(err, TCB_E_USAGE, "--json, --markdown and --variants exclude each other");
 	if (args->variants)
 		return print_variants(ops, count, err);
-	if (args->markdown)
-		return print_markdown(ops, count, err);
 	if (!args->json)
-		return print_table(ops, count, err);
+		return print_table(args->ops, args, err);
 	root = cli_json_start("tcbtune.ops.1", &failed);
 	rows = json_array();
 	for (size_t i = 0; i < count; i++)
@@ -199,8 +301,11 @@ static enum tcb_status run_ops(const void *arguments, struct tcb_error *err)
 const struct cli_command cli_command_ops = {
 	.name = "ops",
 	.summary = "list the operations of this build",
-	.description = "Lists every op: the form of its shapes, the GGUF type of its weights, its numeric contracts "
-		       "(the default one is marked *) and how many kernels were built for it.",
+	.description =
+		"Lists the ops: the form of their shapes, the GGUF type of their weights, their numeric contracts "
+		"(the default one is marked *) and how many kernels were built for them. Ops that differ only in "
+		"the format of the weights share a row, with FMT in place of the format: FMT_matvec for "
+		"q4k_matvec, q6k_matvec and so on.",
 	.options = options,
 	.args_bytes = sizeof(struct ops_args),
 	.run = run_ops,

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/kind.h"
@@ -331,7 +332,7 @@ enum tcb_status cli_open_db(const struct tcb_registry *ops, const char *option, 
 	TCB_TRY(tcb_db_path(option, mode, path_out, CLI_PATH_MAX, err));
 	read_judged();
 	status = cli_open_db_file(ops, path_out, mode, out, err);
-	if (status == TCB_E_NOT_FOUND && option && suggest_file(path_out, suggestion))
+	if (status == TCB_E_NOT_FOUND && option && access(path_out, F_OK) && suggest_file(path_out, suggestion))
 		return tcb_fail(err, status, "%s does not exist%s", path_out, suggestion);
 	return status;
 }

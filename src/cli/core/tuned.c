@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/kind.h"
+#include "base/stats.h"
+#include "base/util.h"
 #include "cli/core/emit.h"
 #include "rt/runtime.h"
 
@@ -78,6 +80,21 @@ static enum tcb_status name_device(const char *name, char out[TCB_DEVICE_NAME_MA
 	return is_stored && status == TCB_E_NOT_FOUND ? TCB_OK : status;
 }
 
+static double time_of(const struct tcbrt *results, const struct tcbrt_query *asked)
+{
+	enum { CALLS = 51 };
+	struct tcbrt_tuning again;
+	double ns[CALLS];
+
+	for (int i = 0; i < CALLS; i++) {
+		const uint64_t start_ns = tcb_clock_ns();
+
+		(void)tcbrt_lookup(results, asked, &again);
+		ns[i] = (double)(tcb_clock_ns() - start_ns);
+	}
+	return tcb_median(ns, CALLS);
+}
+
 enum tcb_status cli_tuned_find(const struct cli_query *query, const struct tcb_problem *problem,
 			       struct tcbrt_tuning *out, struct tcb_error *err)
 {
@@ -103,6 +120,8 @@ enum tcb_status cli_tuned_find(const struct cli_query *query, const struct tcb_p
 	TCB_TRY(open_results(query, &results, missing, err));
 	say_unreadable(results);
 	code = tcbrt_lookup(results, &asked, out);
+	if (query->time_ns && code == TCBRT_OK)
+		*query->time_ns = time_of(results, &asked);
 	tcbrt_close(results);
 	if (code != TCBRT_OK)
 		return tcb_fail(err, (enum tcb_status)code, "%s", out->reason);

@@ -15,7 +15,8 @@ struct cli_query {
 	const char *device; /* as on the command line */
 	uint64_t threads;   /* 0: as many as is fastest */
 	enum tcb_state state;
-	int is_auto; /* the fastest contract that is at least as exact as the problem's; OUT->contract says which */
+	int is_auto;     /* the fastest contract that is at least as exact as the problem's; OUT->contract says which */
+	double *time_ns; /* gets what a lookup takes, the median of some; NULL: it is not asked for */
 };
 
 /* Where there is no database the op's default is the answer, and its reason says so. */

@@ -94,18 +94,23 @@ static const struct tcb_op *find_experts(const struct cli_model_plan *plan, cons
 	shape->words.shared = (uint16_t)product->has_shared;
 	shape->words.bias = model->gate == CLI_GATE_OAI;
 	shape->words.oai = product->is_pair && model->gate == CLI_GATE_OAI;
+	shape->words.gelu = product->is_pair && model->gate == CLI_GATE_GELU;
 	return op;
 }
 
-/* The op that joins PRODUCT with the norm before it; NULL: it has none, TARGET has no kernels of it, or it is not worth
- * asking for so many TOKENS, which go through a norm once and through many tiles of a product. */
+/* The op that joins PRODUCT with the norm before it, whose SHAPE gets words; NULL: it has none, TARGET has no kernels
+ * of it, or it is not worth asking for so many tokens, which go through a norm once and through many tiles of a
+ * product. */
 static const struct tcb_op *find_joined(const struct cli_model_plan *plan, const struct cli_product *product,
-					const struct tcb_target *target, size_t tokens)
+					const struct tcb_target *target, struct tcb_shape *shape)
 {
 	const struct tcb_op *op =
 		find_op(plan->ops, product->format, product->is_pair ? "_rmsnorm_swiglu_matvec" : "_rmsnorm_matvec");
 
-	return product->is_normed && tokens <= JOINED_TOKENS_MOST && op && tcb_op_side(op, target) ? op : NULL;
+	if (!product->is_normed || shape->m > JOINED_TOKENS_MOST || !op || !tcb_op_side(op, target))
+		return NULL;
+	shape->words.gelu = product->is_pair && plan->model->gate == CLI_GATE_GELU;
+	return op;
 }
 
 static enum tcb_status add_item(struct cli_model_plan *plan, const struct tcb_op *op, enum tcb_contract contract,
@@ -185,7 +190,7 @@ static enum tcb_status add_calls(struct cli_model_plan *plan, const struct cli_p
 	const size_t tokens = product->is_output && !all_logits ? 1 : plan->tokens[token_index];
 	struct tcb_shape shape = { tokens, product->n, product->k };
 	const struct tcb_op *op = product->is_expert ? find_experts(plan, product, target, &shape)
-						     : find_joined(plan, product, target, tokens);
+						     : find_joined(plan, product, target, &shape);
 	const double matrices = (double)product->matrices * (product->is_pair && !op ? 2 : 1);
 	double calls = 1;
 

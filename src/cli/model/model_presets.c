@@ -10,15 +10,17 @@
  * num_experts_per_tok, tie_word_embeddings.  Those of Llama 3.1 and 3.2, Qwen2.5
  * and Qwen3 were held against the model scripts of the slime trainer
  * (scripts/models/), Llama 3.2 1B and Phi-4 against copies of their config.json,
- * gpt-oss against NVIDIA's Megatron Bridge documentation; the others are as their
- * authors' model cards and config.json state them.  Layers that predict further tokens
- * (num_nextn_predict_layers, MTP) and encoders of images are left out.
+ * gpt-oss against NVIDIA's Megatron Bridge documentation, Qwen3.8 27B against the shapes of its published tensors,
+ * which are those of 3.6; the others are as their authors' model cards and config.json state them.  Layers that predict
+ * further tokens (num_nextn_predict_layers, MTP) and encoders of images are left out.
  */
 #include "cli/model/model_presets.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+#include "kernels/formats.h"
 
 /* ggml's numbers of tensor types. */
 enum ggml_type {
@@ -29,12 +31,15 @@ enum ggml_type {
 	GGML_Q4_K = 12,
 	GGML_Q5_K = 13,
 	GGML_Q6_K = 14,
-	GGML_MXFP4 = 39
+	GGML_BF16 = 30,
+	GGML_MXFP4 = 39,
+	NO_GGML_FP8 = 1000 /* ggml has none: of files that vLLM and SGLang read */
 };
 
 /* FUSED: attn_qkv and a ffn_up that is gate and up, as in files of Phi.  GATED: what attention gives is multiplied by a
- * gate of each of its values, which comes with q.  STACKED: gate and up of experts are one tensor. */
-enum traits { TIED = 1, FUSED = 2, MXFP4_MOE = 4, GATED = 8, STACKED = 16 };
+ * gate of each of its values, which comes with q.  STACKED: gate and up of experts are one tensor.  FP8: as the authors
+ * published it, blocks of 128 x 128 that share a scale, tables, output and routers in BF16. */
+enum traits { TIED = 1, FUSED = 2, MXFP4_MOE = 4, GATED = 8, STACKED = 16, FP8 = 32 };
 
 /* What not every model has; zeros: it has not. */
 struct more {
@@ -94,6 +99,7 @@ static const struct preset presets[] = {
 	{ "qwen3-coder-30b-a3b", 48, 2048, 32, 4, 128, 768, 151936, 128, 8, 0 },
 	{ "qwen3.5-27b", 64, 5120, 24, 4, 256, 17408, 248320, 0, 0, GATED, QWEN_DELTA(48) },
 	{ "qwen3.6-27b", 64, 5120, 24, 4, 256, 17408, 248320, 0, 0, GATED, QWEN_DELTA(48) },
+	{ "qwen3.8-27b", 64, 5120, 24, 4, 256, 17408, 248320, 0, 0, GATED, QWEN_DELTA(48) },
 	{ "qwen3.5-35b-a3b", 40, 2048, 16, 2, 256, 512, 248320, 256, 8, GATED, QWEN_DELTA(32, .beside_ffn = 512) },
 	{ "qwen3.6-35b-a3b", 40, 2048, 16, 2, 256, 512, 248320, 256, 8, GATED, QWEN_DELTA(32, .beside_ffn = 512) },
 	{ "gemma-2-2b", 26, 2304, 8, 4, 256, 9216, 256000, 0, 0, TIED },
@@ -147,6 +153,7 @@ static const struct preset presets[] = {
 	  0,
 	  { .dense_layers = 3, .dense_ffn = 12288, .beside_ffn = 1536 } },
 	{ "deepseek-v3", 61, 7168, 128, 128, 128, 2048, 129280, 256, 8, 0, DEEPSEEK(3) },
+	{ "deepseek-v3-fp8", 61, 7168, 128, 128, 128, 2048, 129280, 256, 8, FP8, DEEPSEEK(3) },
 	{ "kimi-k2", 61, 7168, 64, 64, 128, 2048, 163840, 384, 8, 0, DEEPSEEK(1) },
 	{ "phi-3.5-mini", 32, 3072, 32, 32, 96, 8192, 32064, 0, 0, FUSED },
 	{ "phi-4", 40, 5120, 40, 10, 128, 17920, 100352, 0, 0, FUSED },
@@ -184,7 +191,10 @@ void cli_preset_text(const char *name, char out[CLI_PRESET_TEXT_MAX])
 		(void)snprintf(experts, sizeof experts, ", %u of %u experts", (unsigned)preset->experts_used,
 			       (unsigned)preset->experts);
 	(void)snprintf(out, CLI_PRESET_TEXT_MAX, "%u layers, %u wide%s, %s", (unsigned)preset->layers,
-		       (unsigned)preset->hidden, experts, preset->traits & MXFP4_MOE ? "MXFP4 and Q8_0" : "Q4_K_M");
+		       (unsigned)preset->hidden, experts,
+		       preset->traits & FP8         ? "FP8 and BF16"
+		       : preset->traits & MXFP4_MOE ? "MXFP4 and Q8_0"
+						    : "Q4_K_M");
 }
 
 /* use_more_bits there: the first and the last eighth of the layers, and every third between. */
@@ -201,6 +211,15 @@ static enum ggml_type fitting(enum ggml_type type, uint64_t k)
 	return type == GGML_Q4_K ? GGML_Q5_0 : type == GGML_Q5_K ? GGML_Q5_1 : GGML_Q8_0;
 }
 
+/* What a tensor that Q4_K_M would have as WANTED is of. */
+static enum ggml_type stored(const struct preset *preset, enum ggml_type wanted, uint64_t k, int is_head)
+{
+	if (preset->traits & FP8)
+		return is_head || wanted == GGML_F32 ? GGML_BF16 : NO_GGML_FP8;
+	return fitting(preset->traits & MXFP4_MOE && wanted != GGML_F32 && wanted != GGML_MXFP4 ? GGML_Q8_0 : wanted,
+		       k);
+}
+
 struct adding {
 	const struct preset *preset;
 	struct cli_model *model;
@@ -212,11 +231,11 @@ struct adding {
 /* A tensor of LAYER called "blk.0.NAME.weight", or of none; later failures keep the first one's status. */
 static void add(struct adding *adding, const char *name, enum ggml_type wanted, uint64_t k, uint64_t n, uint64_t stack)
 {
-	const enum ggml_type type = fitting(
-		adding->preset->traits & MXFP4_MOE && wanted != GGML_F32 && wanted != GGML_MXFP4 ? GGML_Q8_0 : wanted,
-		k);
-	const struct tcb_gguf_type *row = tcb_gguf_type(type);
+	const struct tcb_format *fp8 = tcb_format(TCB_FORMAT_FP8);
 	const int is_head = strcmp(name, "output") == 0 || strcmp(name, "token_embd") == 0;
+	const enum ggml_type type = stored(adding->preset, wanted, k, is_head);
+	const struct tcb_gguf_type of_fp8 = { fp8->gguf_name, (uint32_t)fp8->block_values, (uint32_t)fp8->block_bytes };
+	const struct tcb_gguf_type *row = type == NO_GGML_FP8 ? &of_fp8 : tcb_gguf_type(type);
 	const int is_output = strcmp(name, adding->preset->traits & TIED ? "token_embd" : "output") == 0;
 	char full[CLI_TENSOR_NAME_MAX];
 	struct tcb_gguf_tensor tensor = { .type = type,

@@ -152,15 +152,15 @@ static enum tcb_status add_product(struct cli_model *model, const struct cli_pro
 
 /* --- what is gated --- */
 
-/* Where TENSOR belongs among a layer's, if it is gated or an expert's: *PREFIX_OUT is as long as what comes before
- * "ffn_". */
+/* Where TENSOR belongs among a layer's, if it is gated or an expert's: PART_OUT CLI_GATED_PARTS is gate and up in one.
+ * *PREFIX_OUT is as long as what comes before "ffn_". */
 static int find_part(const struct tcb_gguf_string *name, enum cli_gated_part *part_out, enum cli_gated_kind *kind_out,
 		     size_t *prefix_out)
 {
-	static const char *const parts[] = { "ffn_gate", "ffn_up", "ffn_down" };
+	static const char *const parts[] = { "ffn_gate", "ffn_up", "ffn_down", "ffn_gate_up" };
 	static const char *const kinds[] = { "_exps", "_shexp", "" };
 
-	for (int part = 0; part < CLI_GATED_PARTS; part++)
+	for (int part = 0; part <= CLI_GATED_PARTS; part++)
 		for (int kind = 0; kind < CLI_GATED_KINDS; kind++) {
 			char end[48];
 			(void)snprintf(end, sizeof end, "%s%s.weight", parts[part], kinds[kind]);
@@ -196,12 +196,22 @@ static enum tcb_status keep_part(struct cli_model *model, const struct tcb_gguf_
 		memcpy(layers[i].prefix, text, sizeof text);
 		model->layer_count++;
 	}
-	struct cli_gated_tensor *to = &model->layers[i].part[kind][part];
-	*to = (struct cli_gated_tensor){
-		.format = format, .n = (size_t)tensor->dims[1], .k = (size_t)tensor->dims[0], .bytes = tensor->bytes
-	};
-	copy_text(&tensor->name, to->name);
+	struct cli_gated_tensor *to = model->layers[i].part[kind], made = { .format = format };
+	const int is_both = part == CLI_GATED_PARTS;
+	made.n = (size_t)tensor->dims[1] / (is_both ? 2 : 1);
+	made.k = (size_t)tensor->dims[0];
+	made.bytes = tensor->bytes / (is_both ? 2 : 1);
+	copy_text(&tensor->name, made.name);
+	to[is_both ? CLI_GATED_GATE : part] = made;
+	if (is_both)
+		to[CLI_GATED_UP] = made;
 	return TCB_OK;
+}
+
+/* How many tensors the first COUNT of PARTS are: gate and up may be one. */
+static size_t tensors_of(const struct cli_gated_tensor *parts, size_t count)
+{
+	return count == 2 && strcmp(parts[0].name, parts[1].name) == 0 ? 1 : count;
 }
 
 static int is_alike(const struct cli_gated_tensor *a, const struct cli_gated_tensor *b)
@@ -226,7 +236,9 @@ static enum tcb_status add_experts(struct cli_model *model, struct cli_product m
 	made.is_expert = 1;
 	made.has_shared = shared != NULL;
 	model->token_bytes += expert_share(model) * (double)bytes + (double)shared_bytes;
-	return add_product(model, &made, parts->name, shared ? 2 * count : count, 1, bytes + shared_bytes, err);
+	return add_product(model, &made, parts->name,
+			   tensors_of(parts, count) + (shared ? tensors_of(shared, count) : 0), 1, bytes + shared_bytes,
+			   err);
 }
 
 /* COUNT of PARTS, alike, each a matrix that every token goes through, as one product MADE. */
@@ -241,14 +253,14 @@ static enum tcb_status add_dense(struct cli_model *model, struct cli_product mad
 	made.n = parts->n;
 	made.k = parts->k;
 	model->token_bytes += (double)bytes;
-	return add_product(model, &made, parts->name, count, 1, bytes, err);
+	return add_product(model, &made, parts->name, tensors_of(parts, count), 1, bytes, err);
 }
 
 static enum tcb_status settle_dense(struct cli_model *model, const struct cli_gated_tensor *parts,
 				    struct tcb_error *err)
 {
 	const struct cli_product pair = { .is_pair = 1, .is_normed = 1 };
-	const int is_pair = model->is_joined && model->gate == CLI_GATE_SILU &&
+	const int is_pair = model->is_joined && model->gate != CLI_GATE_OAI &&
 			    is_alike(&parts[CLI_GATED_GATE], &parts[CLI_GATED_UP]);
 
 	if (is_pair)
@@ -265,7 +277,7 @@ static enum tcb_status settle_layer(struct cli_model *model, const struct cli_ga
 {
 	const struct cli_gated_tensor *routed = layer->part[CLI_GATED_ROUTED], *shared = layer->part[CLI_GATED_SHARED];
 	const struct cli_product single = { .is_expert = 1 }, pair = { .is_pair = 1 }, down = { .is_down = 1 };
-	const int is_pair = model->gate != CLI_GATE_OTHER && is_alike(&routed[CLI_GATED_GATE], &routed[CLI_GATED_UP]);
+	const int is_pair = is_alike(&routed[CLI_GATED_GATE], &routed[CLI_GATED_UP]);
 	int has_shared = is_pair;
 
 	for (int part = 0; part < CLI_GATED_PARTS; part++)
@@ -302,7 +314,7 @@ static int is_behind_norm(const struct tcb_gguf_string *name, int is_output)
 	return is_behind;
 }
 
-/* What is no part of a layer's gated tensors; stacks of experts that have gate and up in one are. */
+/* What is no part of a layer's gated tensors. */
 static enum tcb_status add_tensor(struct cli_model *model, const struct tcb_gguf_tensor *tensor,
 				  const struct tcb_format *format, int is_output, struct tcb_error *err)
 {
@@ -407,7 +419,7 @@ enum cli_gate cli_model_gate(const char *architecture)
 	static const struct {
 		const char *begin;
 		enum cli_gate gate;
-	} others[] = { { "gpt-oss", CLI_GATE_OAI }, { "gemma", CLI_GATE_OTHER }, { "grok", CLI_GATE_OTHER } };
+	} others[] = { { "gpt-oss", CLI_GATE_OAI }, { "gemma", CLI_GATE_GELU }, { "grok", CLI_GATE_GELU } };
 
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (strncmp(architecture, others[i].begin, strlen(others[i].begin)) == 0)

@@ -59,11 +59,11 @@ struct cli_left_out {
 const char *cli_left_out_text(enum cli_left_out_why why);
 int cli_left_out_is_product(enum cli_left_out_why why);
 
-/* How a mixture joins gate and up. */
+/* How a model joins gate and up. */
 enum cli_gate {
 	CLI_GATE_SILU,
 	CLI_GATE_OAI, /* as gpt-oss, whose experts have biases, too */
-	CLI_GATE_OTHER
+	CLI_GATE_GELU
 };
 /* By the beginning of ARCHITECTURE, a file's or of a preset's name. */
 enum cli_gate cli_model_gate(const char *architecture);
@@ -74,7 +74,7 @@ enum cli_gated_part { CLI_GATED_GATE, CLI_GATED_UP, CLI_GATED_DOWN, CLI_GATED_PA
 enum cli_gated_kind { CLI_GATED_ROUTED, CLI_GATED_SHARED, CLI_GATED_DENSE, CLI_GATED_KINDS };
 struct cli_gated_tensor {
 	const struct tcb_format *format; /* NULL: there is none */
-	char name[CLI_TENSOR_NAME_MAX];
+	char name[CLI_TENSOR_NAME_MAX];  /* gate's and up's, where they are one tensor */
 	size_t n, k;
 	uint64_t bytes;
 };

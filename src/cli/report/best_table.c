@@ -13,6 +13,7 @@
 
 #include "cli/core/cli.h"
 #include "cli/core/figures.h"
+#include "cli/core/problems.h"
 #include "cli/report/best_columns.h"
 
 enum { CHOSEN_MAX = 64 };
@@ -300,6 +301,38 @@ static void add_limit_notes(const struct cli_best_rows *rows, struct tcb_str *ou
 	}
 }
 
+/* The row of ROW's problem without the word bits; NULL: there is none, or ROW has no such word. */
+static const struct cli_best_row *free_row(const struct cli_best_rows *rows, const struct cli_best_row *row)
+{
+	struct tcb_best wanted = row->best;
+
+	wanted.problem.shape.words.bits = 0;
+	for (size_t i = 0; row->best.problem.shape.words.bits && i < rows->count; i++)
+		if (rows->rows[i].best.state == wanted.state && !rows->rows[i].best.modelled && !wanted.modelled &&
+		    cli_best_order_problem(&rows->rows[i].best, &wanted) == 0 &&
+		    cli_best_order_device(&rows->rows[i].best, &wanted) == 0)
+			return &rows->rows[i];
+	return NULL;
+}
+
+/* What the word bits costs: its rows over those without it. */
+static void add_prices(const struct cli_best_rows *rows, struct tcb_str *out)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct cli_best_row *row = &rows->rows[i], *other = free_row(rows, row);
+		char label[CLI_LABEL_MAX];
+
+		if (!other)
+			continue;
+		cli_problem_label(&row->best.problem, label);
+		tcb_str_add(out, "\n");
+		cli_add_wrapped(out, 4,
+				"%s %s takes %.2f x the time of the best without bits (of another sweep; "
+				"'tcbtune bench' measures both in turns)",
+				label, tcb_state_text(row->best.state), row->best.ns.median / other->best.ns.median);
+	}
+}
+
 enum tcb_status cli_best_table(const struct cli_best_rows *rows, const struct cli_best_view *view, struct tcb_str *out,
 			       struct tcb_error *err)
 {
@@ -311,6 +344,7 @@ enum tcb_status cli_best_table(const struct cli_best_rows *rows, const struct cl
 	if (!view->columns && !view->is_markdown) {
 		TCB_TRY(add_fitting(rows, view, out, err));
 		add_limit_notes(rows, out);
+		add_prices(rows, out);
 		return TCB_OK;
 	}
 	if (read_columns(view->columns ? view->columns : everything, chosen, &count))

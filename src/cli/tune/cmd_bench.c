@@ -58,7 +58,7 @@ static const struct cli_option options[] = {
 	CLI_OPTION_END,
 };
 
-enum { GIVEN_MAX = TCB_BENCH_MOST - 2, OTHERS_MAX = TCB_BENCH_MOST - 3 };
+enum { GIVEN_MAX = TCB_BENCH_MOST - 2, OTHERS_MAX = TCB_BENCH_MOST - 4 };
 /* Of the budget, for ending the workers; and seconds that a state has at least. */
 static const double ENDING_SHARE = 0.05, LEAST_S = 0.1;
 static const double SCALAR_OPERATIONS_MAX = 1e9; /* about a second of scalar code */
@@ -136,6 +136,25 @@ static enum tcb_status add_best(struct benching *run, struct cli_contest *contes
 		contest->stored.best = best;
 		return tcb_db_counters_each(run->db, &best, collect_counter, &contest->stored, err);
 	}
+	return TCB_OK;
+}
+
+/* The stored best of the same shape with the word bits, whose ratio is what that costs. */
+static enum tcb_status add_bits(struct benching *run, struct cli_contest *contest, struct tcb_error *err)
+{
+	struct tcb_problem problem = contest->problem->problem;
+	struct tcb_geometry geometry;
+	struct tcb_best best;
+	int is_found = 0;
+
+	if (!run->db || problem.shape.words.bits || !(problem.op->words >> TCB_WORD_BITS & 1u))
+		return TCB_OK;
+	problem.shape.words.bits = 1;
+	TCB_TRY(cli_best_find(run->db, &run->place.device, &problem, contest->state, &best, &is_found, err));
+	if (is_found && !cli_best_is_stale(&best) &&
+	    cli_find_geometry(problem.op, &contest->problem->problem, &run->place.device.target, best.geometry,
+			      &geometry, NULL) == TCB_OK)
+		add_contender(contest, &geometry, "bits");
 	return TCB_OK;
 }
 
@@ -228,7 +247,11 @@ static enum tcb_status add_scalar(struct benching *run, struct cli_contest *cont
 	    contest->problem->op->flops(&contest->problem->problem) > SCALAR_OPERATIONS_MAX)
 		return TCB_OK;
 	target.isa_mask = 1u << TCB_ISA_SCALAR;
-	TCB_TRY(tcb_space_create(contest->problem->op, &contest->problem->problem, &target, 0, &space, err));
+	const enum tcb_status status =
+		tcb_space_create(contest->problem->op, &contest->problem->problem, &target, 0, &space, err);
+	if (status == TCB_E_NOT_FOUND) /* contract f16 may be of tiles alone */
+		return TCB_OK;
+	TCB_TRY(status);
 	for (size_t i = 0; i < space->count; i++) {
 		double apart = distance(&space->geometries[i], &contest->geometry[0]);
 		if (apart < least) {
@@ -301,6 +324,7 @@ static enum tcb_status bench_state(struct benching *run, struct cli_contest *con
 		TCB_TRY(add_best(run, contest, err));
 	tcb_default_geometry(&problem->problem, &run->place.device.target, &fallback);
 	add_contender(contest, &fallback, "default");
+	TCB_TRY(add_bits(run, contest, err));
 	opts.bench_needed = contest->count;
 	TCB_TRY(add_scalar(run, contest, err));
 	TCB_TRY(add_others(run, contest, err));
@@ -431,6 +455,7 @@ const struct cli_command cli_command_bench = {
 	.summary = "measure the best geometry against the default and the read limit",
 	.description =
 		"For each shape, cold and hot: the best geometry of the database (or those given), the op's default, "
+		"the database's best with the word bits, where there is one (its ratio is what that word costs), "
 		"the scalar candidate nearest to the first, and a loop that only reads the same bytes (or copies them, "
 		"where the op writes as much as it reads), all in paired interleaved rounds, so that drift of the "
 		"machine cancels; on a CPU in up to six worker processes, one after another, since ratios move by some "

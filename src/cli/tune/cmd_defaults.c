@@ -16,11 +16,11 @@
 #include "cli/tune/default_features.h"
 #include "cli/tune/default_fill.h"
 
-enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_FEATURES };
+enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_FEATURES, FORMAT_CARRIED };
 
 struct defaults_args {
 	const struct tcb_registry *ops;
-	struct cli_list files, judges;
+	struct cli_list files, judges, own;
 	const char *op, *arch, *out;
 	uint64_t worst, least, folds;
 	int format; /* enum format */
@@ -35,6 +35,8 @@ static const struct cli_option options[] = {
 	{ "judge", "FILE", CLI_LIST, offsetof(struct defaults_args, judges),
 	  "a database whose shapes the rules are judged on and not made of", .note = "none" },
 	CLI_OPTION_OP(struct defaults_args, 0, "of this op only"),
+	{ "own", "OP", CLI_LIST, offsetof(struct defaults_args, own),
+	  "the rule of this op is its own default, which is newer than what was measured", .note = "none" },
 	{ "arch", "ARCH", CLI_TEXT, offsetof(struct defaults_args, arch),
 	  "of this architecture only, as in sm_90 or x86_64-avx512vnni", .note = "all" },
 	{ "worst", "PERCENT", CLI_COUNT, offsetof(struct defaults_args, worst),
@@ -46,8 +48,9 @@ static const struct cli_option options[] = {
 	  .fallback = "0", .note = "as many as shapes" },
 	{ "format", "FORMAT", CLI_WORD, offsetof(struct defaults_args, format),
 	  "text: rules and what they lose; table: the C source of one architecture's rules; features: what "
-	  "scripts/train-defaults.py learns from, a line for each geometry that was measured",
-	  .words = "text|table|features", .fallback = "text" },
+	  "scripts/train-defaults.py learns from, a line for each geometry that was measured; carried: one "
+	  "for each geometry that was good at some problem of --op's family, at all of them",
+	  .words = "text|table|features|carried", .fallback = "text" },
 	{ "out", "FILE", CLI_TEXT, offsetof(struct defaults_args, out), "where it goes", .note = "stdout" },
 	{ "fill", NULL, CLI_FLAG, offsetof(struct defaults_args, fill),
 	  "measure what is missing: the geometries of all rules, and the best three of each shape, at the other "
@@ -77,6 +80,7 @@ struct judged {
 	struct tcb_rule_tree tree;
 	tcb_rule_set train;
 	unsigned char *wanted; /* [candidate]: of a rule, or the best at some shape; owned */
+	int is_own;            /* whatever was measured */
 	double made[TCB_RULE_SHAPES_MAX], left_out[TCB_RULE_SHAPES_MAX]; /* [row] */
 };
 
@@ -173,6 +177,10 @@ static enum tcb_status judge(struct judged *j, const struct defaults_args *args,
 	if (!j->wanted)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu candidates", cells->candidate_count);
 	TCB_TRY(tcb_rule_learn(cells, j->train, worst, &j->tree, err));
+	if (j->is_own) {
+		j->tree.count = 1;
+		j->tree.leaf[0] = (struct tcb_rule_leaf){ .candidate = OWN };
+	}
 	want_rule(j, &j->tree);
 	j->wanted[OWN] = 1;
 	for (size_t s = 0; s < cells->shape_count; s++)
@@ -180,7 +188,7 @@ static enum tcb_status judge(struct judged *j, const struct defaults_args *args,
 			want_best(j, s);
 	for (size_t s = 0; s < cells->shape_count; s++)
 		j->made[s] = tcb_rule_loss(cells, &j->tree, s, OWN, NULL);
-	return judge_parts(j, args, worst, err);
+	return j->is_own ? TCB_OK : judge_parts(j, args, worst, err);
 }
 
 /* --- text --- */
@@ -388,7 +396,7 @@ static void add_array_name(struct tcb_str *out, const char *arch)
 	tcb_str_add(out, name);
 }
 
-/* A rule that is no better than the op's own default is none. */
+/* A rule that is no better than the op's own default is none, but where it is to be that. */
 static int is_worth_it(const struct judged *j)
 {
 	struct losses made = { .count = 0 }, own = { .count = 0 };
@@ -397,7 +405,7 @@ static int is_worth_it(const struct judged *j)
 			add_loss(&made, j->made[s]);
 			add_loss(&own, j->group->cells.loss[OWN * j->group->row_count + s]);
 		}
-	return made.count > 0 && (own.unknown > made.unknown || largest(&made) < largest(&own));
+	return j->is_own || (made.count > 0 && (own.unknown > made.unknown || largest(&made) < largest(&own)));
 }
 
 static void add_rule_rows(struct tcb_str *out, const struct judged *j, size_t number)
@@ -502,7 +510,7 @@ static enum tcb_status read_all(struct cli_default_groups *groups, const struct 
 		TCB_TRY(cli_defaults_add(args->ops, groups, args->files.items[i], 0, err));
 	for (size_t i = 0; i < args->judges.count; i++)
 		TCB_TRY(cli_defaults_add(args->ops, groups, args->judges.items[i], 1, err));
-	if (args->format == FORMAT_FEATURES)
+	if (args->format >= FORMAT_FEATURES)
 		return TCB_OK;
 	TCB_TRY(cli_defaults_fill(groups, args->op, args->arch, args->least, err));
 	if (groups->count == 0)
@@ -517,6 +525,8 @@ static enum tcb_status judge_all(struct judged *judged, const struct cli_default
 {
 	for (size_t i = 0; i < groups->count; i++) {
 		judged[i].group = &groups->items[i];
+		for (size_t o = 0; o < args->own.count; o++)
+			judged[i].is_own |= strcmp(args->own.items[o], judged[i].group->op->name) == 0;
 		for (size_t s = 0; s < TCB_RULE_SHAPES_MAX; s++)
 			judged[i].left_out[s] = NAN;
 		TCB_TRY(judge(&judged[i], args, err));
@@ -572,10 +582,11 @@ static enum tcb_status judge_and_print(const struct cli_default_groups *groups, 
 }
 
 static enum tcb_status print_features(struct cli_default_groups *groups, const struct defaults_args *args,
-				      struct tcb_error *err)
+				      const struct tcb_op *op, struct tcb_error *err)
 {
 	struct tcb_str out = { 0 };
-	const enum tcb_status status = cli_default_features(groups, args->op, args->arch, &out, err);
+	const enum tcb_status status =
+		cli_default_features(groups, op, args->arch, args->format == FORMAT_CARRIED, &out, err);
 	if (status == TCB_OK)
 		return cli_emit_text_to(args->out, &out, err);
 	tcb_str_fini(&out);
@@ -586,12 +597,12 @@ static enum tcb_status run_defaults(const void *arguments, struct tcb_error *err
 {
 	const struct defaults_args *args = arguments;
 	struct cli_default_groups groups = { 0 };
-	const struct tcb_op *op;
+	const struct tcb_op *op = NULL;
 	if (args->op)
 		TCB_TRY(cli_find_op(args->ops, args->op, &op, err));
 	enum tcb_status status = read_all(&groups, args, err);
 	if (status == TCB_OK)
-		status = args->format == FORMAT_FEATURES ? print_features(&groups, args, err)
+		status = args->format >= FORMAT_FEATURES ? print_features(&groups, args, op, err)
 							 : judge_and_print(&groups, args, err);
 	cli_defaults_fini(&groups);
 	return status;

@@ -20,7 +20,7 @@ struct lookup_args {
 	const char *op, *device, *shape, *contract, *db;
 	uint64_t threads;
 	int state; /* enum tcb_state */
-	int explain, json;
+	int explain, time, json;
 };
 
 static const struct cli_option options[] = {
@@ -37,6 +37,8 @@ static const struct cli_option options[] = {
 	  "what the caches hold when the kernel is called", .words = "cold|hot", .fallback = "cold" },
 	{ "explain", NULL, CLI_FLAG, offsetof(struct lookup_args, explain),
 	  "also say what the answer's kernel is bound by, where it was measured" },
+	{ "time", NULL, CLI_FLAG, offsetof(struct lookup_args, time),
+	  "also say what the library takes to answer, the median of 51 times" },
 	CLI_OPTION_DB(struct lookup_args),
 	CLI_OPTION_JSON(struct lookup_args),
 	CLI_OPTION_END,
@@ -176,7 +178,7 @@ static enum tcb_status find_nearby(const struct lookup_args *args, const struct 
  * NULL: it is the only one. */
 static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const struct tcb_problem *chosen,
 				  const char *shape, const char *nearby, const struct explanation *explanation,
-				  struct tcb_error *err)
+				  double time_ns, struct tcb_error *err)
 {
 	struct tcb_str out = { 0 };
 	char us[CLI_NUMBER_MAX], share[CLI_NUMBER_MAX];
@@ -211,12 +213,14 @@ static enum tcb_status print_text(const struct tcbrt_tuning *tuning, const struc
 	} else if (explanation)
 		tcb_str_add(&out, "bound by: unknown (no result of this database is behind the answer); what would "
 				  "tell: 'tcbtune sweep' of this problem\n");
+	if (time_ns > 0)
+		tcb_str_addf(&out, "lookup: %.1f µs\n", 1e-3 * time_ns);
 	return cli_emit_text(&out, err);
 }
 
 static enum tcb_status print_json(const struct lookup_args *args, const struct tcb_problem *problem,
 				  const struct tcbrt_tuning *tuning, const char *nearby,
-				  const struct explanation *explanation, struct tcb_error *err)
+				  const struct explanation *explanation, double time_ns, struct tcb_error *err)
 {
 	int failed = 0, measured = tuning->expected_ns > 0;
 	const struct tcb_shape tuned = tuned_shape(tuning, problem);
@@ -240,6 +244,8 @@ static enum tcb_status print_json(const struct lookup_args *args, const struct t
 	cli_json_set(root, "speedup", measured ? cli_json_real(tuning->speedup) : json_null(), &failed);
 	cli_json_set(root, "speedup_lo", measured ? cli_json_real(tuning->speedup_lo) : json_null(), &failed);
 	cli_json_set(root, "nearby", nearby[0] ? cli_json_text(nearby) : json_null(), &failed);
+	if (args->time)
+		cli_json_set(root, "lookup_ns", cli_json_real(time_ns), &failed);
 	if (explanation)
 		cli_json_set(root, "bottleneck",
 			     explanation->is_found ? cli_bottleneck_json(&explanation->bottleneck, &failed)
@@ -251,7 +257,13 @@ static enum tcb_status print_json(const struct lookup_args *args, const struct t
 static enum tcb_status look_up(const struct lookup_args *args, const struct tcb_op *op, const struct tcb_shape *shape,
 			       int is_one, struct tcb_error *err)
 {
-	struct cli_query query = { args->ops, args->db, args->device, args->threads, (enum tcb_state)args->state, 0 };
+	double time_ns = 0;
+	struct cli_query query = { .ops = args->ops,
+				   .db = args->db,
+				   .device = args->device,
+				   .threads = args->threads,
+				   .state = (enum tcb_state)args->state,
+				   .time_ns = args->time ? &time_ns : NULL };
 	struct tcb_problem problem;
 	struct tcbrt_tuning tuning;
 	struct explanation found;
@@ -268,9 +280,10 @@ static enum tcb_status look_up(const struct lookup_args *args, const struct tcb_
 	if (args->explain)
 		TCB_TRY(explain(args, &problem, &tuning, &found, err));
 	if (args->json)
-		return print_json(args, &problem, &tuning, nearby, explanation, err);
+		return print_json(args, &problem, &tuning, nearby, explanation, time_ns, err);
 	tcb_shape_print(shape, text);
-	return print_text(&tuning, contracts.is_auto ? &problem : NULL, is_one ? NULL : text, nearby, explanation, err);
+	return print_text(&tuning, contracts.is_auto ? &problem : NULL, is_one ? NULL : text, nearby, explanation,
+			  time_ns, err);
 }
 
 static enum tcb_status run_lookup(const void *arguments, struct tcb_error *err)

@@ -144,10 +144,12 @@ static enum tcb_status list_features(const struct tcb_space *space, const struct
 {
 	static const double not_measured[TCB_STATE_COUNT] = { 0 };
 	struct tcb_str out = { 0 };
+	struct cli_featured of;
 
+	cli_featured_init(&of, problem, device);
 	cli_features_head(&out);
 	for (size_t i = 0; i < space->count; i++)
-		cli_features_add(problem, device, &space->geometries[i], not_measured, 0, &out);
+		cli_features_add(&of, &space->geometries[i], not_measured, 0, &out);
 	return cli_emit_text(&out, err);
 }
 

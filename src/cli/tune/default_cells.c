@@ -234,7 +234,7 @@ static double together(double cold, double hot)
 	return isnan(cold) || isnan(hot) ? NAN : fmax(cold, 1 + HOT_SHARE * (hot - 1));
 }
 
-static double row_loss(const struct cli_shape_row *row, const struct cli_measured *measured)
+double cli_shape_row_loss(const struct cli_shape_row *row, const struct cli_measured *measured)
 {
 	return together(loss_in(row, measured, TCB_COLD), loss_in(row, measured, TCB_HOT));
 }
@@ -392,7 +392,7 @@ static enum tcb_status add_best(struct forms *forms, const struct cli_shape_row 
 	if (!ranked)
 		return tcb_fail(err, TCB_E_NOMEM, "out of memory for %zu trials", row->count);
 	for (size_t i = 0; i < row->count; i++) {
-		const double loss = row_loss(row, &row->measured[i]);
+		const double loss = cli_shape_row_loss(row, &row->measured[i]);
 		if (isfinite(loss) && loss < FAILED &&
 		    row->measured[i].geometry.knob[TCB_KNOB_PASSES] == TCB_KNOB_UNSET)
 			ranked[count++] = (struct ranked){ &row->measured[i], loss };

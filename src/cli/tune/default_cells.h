@@ -51,6 +51,8 @@ enum tcb_status cli_defaults_add(const struct tcb_registry *ops, struct cli_defa
 				 int is_judged, struct tcb_error *err);
 /* Each geometry of ROW once, in their order, with the least of its times; and the best of all. */
 void cli_shape_row_tidy(struct cli_shape_row *row);
+/* What MEASURED lost at ROW, which is tidy: 1 is the best; NAN: it is not known. */
+double cli_shape_row_loss(const struct cli_shape_row *row, const struct cli_measured *measured);
 /* Drops shapes with fewer than LEAST measured geometries, groups with one shape, and those of other ops or
  * architectures than OP and ARCH (NULL: any); fills the cells of the rest. */
 enum tcb_status cli_defaults_fill(struct cli_default_groups *groups, const char *op, const char *arch, size_t least,

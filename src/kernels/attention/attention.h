@@ -119,6 +119,26 @@ static inline size_t attention_v_apart(const struct tcb_shape *shape)
 {
 	return shape->words.view ? shape->k : attention_v(shape);
 }
+/* From a token's row to the next, of q and of out, in elements. */
+static inline size_t attention_q_apart(const struct tcb_problem *problem)
+{
+	return problem->x_stride ? problem->x_stride : problem->shape.words.query * problem->shape.k;
+}
+static inline size_t attention_out_apart(const struct tcb_problem *problem)
+{
+	return problem->y_stride ? problem->y_stride : problem->shape.words.query * attention_v(&problem->shape);
+}
+/* What lies between them, in bytes. */
+static inline size_t attention_q_gap(const struct tcb_problem *problem)
+{
+	return (attention_q_apart(problem) - problem->shape.words.query * problem->shape.k) *
+	       tcb_type_bytes(attention_io_type(problem));
+}
+static inline size_t attention_out_gap(const struct tcb_problem *problem)
+{
+	return (attention_out_apart(problem) - problem->shape.words.query * attention_v(&problem->shape)) *
+	       tcb_type_bytes(attention_io_type(problem));
+}
 /* Where V is, whether K's or its own. */
 static inline enum attention_operand attention_v_operand(const struct tcb_words *words)
 {
@@ -146,8 +166,8 @@ static inline void attention_visible(const struct tcb_shape *shape, size_t lengt
 		*from = *to;
 }
 
-/* attention_ops.c: a rule (op.h) of those that take heads of 32 to 256 values in steps of 32, of V as of K, and of the
- * words of attention none that says more than what a query sees. */
+/* attention_ops.c: a rule (op.h) of those that take heads of 32 to 256 values in steps of 32, of V as of K, rows that
+ * follow each other, and of the words of attention none that says more than what a query sees. */
 const char *attention_rule_plain(const struct tcb_problem *problem, const struct tcb_target *target,
 				 const struct tcb_geometry *geometry);
 

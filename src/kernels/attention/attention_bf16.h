@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the micro-kernels of attention with KV of bf16 under contract f16 share on CPUs
- * that multiply pairs of bf16 (simd.h: SIMD_HAS_BF16); empty for a file that is compiled for others.
+ * that multiply pairs of bf16 (simd.h: SIMD_HAS_BF16); for others of q's factor alone.
  *
  * q stays bf16: times the power of two next below 1 / sqrt(k), which is exact, so that
  * products add up to no more than scores do; sums are multiplied by the rest.  Weights
@@ -13,24 +13,12 @@
 
 #include "kernels/attention/attention_micro.h"
 
-#ifdef SIMD_HAS_BF16
-
 enum {
 	UNIT = ATTENTION_BLOCK, /* of the head: a vector of bf16, two of floats */
 	UNIT_BYTES = 2 * UNIT,
 	UNIT_VECTORS = UNIT / LANES,
 	PAIRS = UNIT / 2
 };
-
-/* A unit, or the LEFT values of the last and zeros. */
-SIMD_INLINE vint load_unit(const void *from, size_t left)
-{
-	uint16_t unit[UNIT] = { 0 };
-	if (left >= UNIT)
-		return vi_load(from);
-	memcpy(unit, from, left * sizeof(*unit));
-	return vi_load(unit);
-}
 
 SIMD_INLINE float power_of(const struct attention_call *call)
 {
@@ -42,6 +30,18 @@ SIMD_INLINE float power_of(const struct attention_call *call)
 SIMD_INLINE float rest_of(const struct attention_call *call)
 {
 	return call->scale / power_of(call);
+}
+
+#ifdef SIMD_HAS_BF16
+
+/* A unit, or the LEFT values of the last and zeros. */
+SIMD_INLINE vint load_unit(const void *from, size_t left)
+{
+	uint16_t unit[UNIT] = { 0 };
+	if (left >= UNIT)
+		return vi_load(from);
+	memcpy(unit, from, left * sizeof(*unit));
+	return vi_load(unit);
 }
 
 /* q as rows of bf16 that lie as far apart as those of floats, or with IS_SIDE_BY_SIDE for each KV head as

@@ -10,10 +10,16 @@
 #include <string.h>
 
 #include "base/sizes.h"
+#include "kernels/cpu/cpu_plan.h"
 
 enum {
 	SHARE = 64,  /* bytes that threads' memory lies apart in multiples of */
 	POINTERS = 4 /* of a token: to its rows of K and V, and to those to ask for meanwhile */
+};
+
+/* What a thread has packed: COUNT KV tokens of a sequence and KV head from FIRST on. */
+struct packed {
+	size_t sequence, head, first, count;
 };
 
 void attention_dims_complete(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
@@ -34,47 +40,25 @@ void attention_dims_complete(const struct tcb_problem *problem, const struct tcb
 	d->together = tcb_round_up(d->tile, ATTENTION_TOKENS_TOGETHER);
 	d->q_floats = d->all_rows * d->q_lead;
 	d->o_floats = d->all_rows * d->o_lead;
-	d->score_floats = d->all_rows * d->lead;
+	d->score_floats = (d->score_rows ? d->score_rows : d->all_rows) * d->lead;
 	d->floats = d->q_floats + d->o_floats + d->score_floats + d->packed_floats + d->scale_floats + 3 * d->all_rows +
 		    3 * d->rows;
 	d->thread_bytes = tcb_round_up(d->floats * 4, SHARE) +
-			  tcb_round_up((POINTERS * d->together + d->all_rows) * sizeof(void *), SHARE);
+			  tcb_round_up((POINTERS * d->together + d->all_rows) * sizeof(void *), SHARE) +
+			  tcb_round_up(sizeof(struct packed), SHARE);
 	d->part_bytes = d->splits > 1 ? tcb_round_up((d->o_floats + 2 * d->all_rows) * 4, SHARE) : 0;
 	d->bytes = d->thread_bytes * (size_t)geometry->knob[TCB_KNOB_THREADS] + d->part_bytes * d->tasks;
 }
 
-enum tcb_status attention_check(const struct tcb_problem *problem, const struct tcb_geometry *geometry, int has_more,
-				const char *more, struct tcb_error *err)
+enum tcb_status attention_plan(const struct attention_dims *dims, struct tcb_plan *plan, struct tcb_error *err)
 {
-	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
-	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
-	if (!variant || !variant->entry)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro=%zux%zu", problem->op_name,
-				micro->m, micro->n);
-	if (geometry->knob[TCB_KNOB_THREADS] < 1 || geometry->knob[TCB_KNOB_SCHED] < 0 || !has_more)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads and sched%s", problem->op_name, more);
-	return TCB_OK;
-}
-
-enum tcb_status attention_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-			       const struct attention_dims *dims, struct tcb_plan *out, struct tcb_error *err)
-{
-	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO];
-	const int32_t threads = geometry->knob[TCB_KNOB_THREADS];
-	if ((size_t)threads > dims->tasks)
-		return tcb_fail(err, TCB_E_ILLEGAL, "threads=%d, but macro.n=%zu makes only %zu tasks", threads,
-				macro->n, dims->tasks);
-	memset(out, 0, sizeof(*out));
-	out->problem = *problem;
-	out->geometry = *geometry;
-	out->variant = tcb_variant_find(problem->op, problem->contract, geometry);
-	out->workspace_bytes = dims->bytes;
-	out->threads = (unsigned)threads;
+	TCB_TRY(tcb_cpu_plan_shares(plan, dims->tasks, "macro.n", err));
+	plan->workspace_bytes = dims->bytes;
 	/* A weighted value is added token by token, its product rounded too where there is no fused one; what was added
 	 * is brought to another maximum by an exponential and a product a tile, and a split. */
-	const double tokens = (double)tcb_least(macro->n, problem->shape.n);
-	const double each = out->variant->isa == TCB_ISA_SCALAR ? 2 : 1;
-	out->chain = each * tokens + 4 * (tokens / (double)dims->tile + 1) + 5 * (double)dims->splits + 20;
+	const double tokens = (double)tcb_least(plan->geometry.tile[TCB_MACRO].n, plan->problem.shape.n);
+	const double each = plan->variant->isa == TCB_ISA_SCALAR ? 2 : 1;
+	plan->chain = each * tokens + 4 * (tokens / (double)dims->tile + 1) + 5 * (double)dims->splits + 20;
 	return TCB_OK;
 }
 
@@ -95,6 +79,7 @@ struct scratch {
 	uint32_t *from, *to;
 	const void **k, **v, **k_ahead, **v_ahead;
 	void **io;
+	struct packed *packed_now;
 };
 
 static struct scratch scratch_of(const struct run *run, unsigned thread)
@@ -118,6 +103,8 @@ static struct scratch scratch_of(const struct run *run, unsigned thread)
 	s.k_ahead = s.v + d->together;
 	s.v_ahead = s.k_ahead + d->together;
 	s.io = (void **)(s.v_ahead + d->together);
+	memory += tcb_round_up((POINTERS * d->together + d->all_rows) * sizeof(void *), SHARE);
+	s.packed_now = (struct packed *)(void *)memory;
 	return s;
 }
 
@@ -157,12 +144,15 @@ static void find_rows(const struct run *run, enum attention_operand operand, siz
 		      void **out)
 {
 	const struct tcb_shape *s = run->shape;
-	const size_t group = attention_group(s), each = values * tcb_type_bytes(run->io);
+	const struct tcb_problem *problem = &run->plan->problem;
+	const size_t group = attention_group(s), each = tcb_type_bytes(run->io);
+	const size_t apart = operand == ATTENTION_Q ? attention_q_apart(problem) : attention_out_apart(problem);
 	char *rows = attention_data(&s->words, run->operand, operand);
 	for (size_t h = 0; h < run->dims.heads; h++)
 		for (size_t r = 0; r < tile->rows; r++) {
 			const size_t token = tile->sequence * s->m + tile->first + r / group;
-			*out++ = rows + (token * s->words.query + (tile->head + h) * group + r % group) * each;
+			const size_t head = (tile->head + h) * group + r % group;
+			*out++ = rows + (token * apart + head * values) * each;
 		}
 }
 
@@ -232,7 +222,8 @@ static struct attention_call call_of(const struct run *run, const struct tile *t
 					.own = scratch->own,
 					.cap = (float)s->words.cap,
 					.scale = (float)(1 / sqrt((double)s->k)),
-					.io_row = scratch->io };
+					.io_row = scratch->io,
+					.room = run->dims.together };
 }
 
 static void stage(const struct run *run, struct attention_call *call, enum attention_stage which)
@@ -318,12 +309,27 @@ static void find_rows_of_kv(const struct run *run, const struct attention_call *
 		find_ahead(scratch->k, count, ahead, scratch->v, count, d->together, scratch->k_ahead);
 }
 
+/* Has this thread the tokens from T on already? Then they stay; else what it has next is these. */
+static int has_packed(const struct run *run, const struct attention_call *call, const struct scratch *scratch,
+		      const struct tile *tile, size_t t)
+{
+	struct packed *now = scratch->packed_now;
+	if (!run->dims.keeps_packed)
+		return 0;
+	if (now->count >= call->tokens && now->first == t && now->sequence == tile->sequence && now->head == tile->head)
+		return 1;
+	*now = (struct packed){ tile->sequence, tile->head, t, call->tokens };
+	return 0;
+}
+
 static void go_over(const struct run *run, struct attention_call *call, const struct scratch *scratch,
 		    const struct tile *tile, size_t first, size_t end)
 {
 	for (size_t t = first; t < end; t += run->dims.tile) {
 		call->tokens = tcb_least(run->dims.tile, end - t);
-		find_rows_of_kv(run, call, scratch, tile, t, end);
+		call->is_packed = has_packed(run, call, scratch, tile, t);
+		if (!call->is_packed)
+			find_rows_of_kv(run, call, scratch, tile, t, end);
 		find_rows_of_tile(run, call, scratch, tile, t);
 		stage(run, call, ATTENTION_TILE);
 	}
@@ -349,12 +355,18 @@ static void part_task(void *ctx, size_t index, unsigned thread)
 	clear_sums(run, &call);
 	if (split == 0)
 		add_sinks(run, &tile, &call);
-	const size_t part = run->plan->geometry.tile[TCB_MACRO].n, first = tile.from + split * part;
+	const size_t part = run->plan->geometry.tile[TCB_MACRO].n;
+	size_t first = tile.from + split * part, end = first + part;
+	if (run->shape->words.bits) { /* parts and tiles begin at multiples of what they are, whatever is visible */
+		first = tile.from - tile.from % part + split * part;
+		end = first + part;
+		first = tcb_most(first, tile.from - tile.from % run->dims.tile);
+	}
 	if (first < tile.to) {
 		find_slopes(run, &tile, &scratch);
 		find_rows(run, ATTENTION_Q, run->shape->k, &tile, scratch.io);
 		stage(run, &call, ATTENTION_LOAD);
-		go_over(run, &call, &scratch, &tile, first, tcb_least(tile.to, first + part));
+		go_over(run, &call, &scratch, &tile, first, tcb_least(tile.to, end));
 	}
 	if (run->dims.splits == 1) {
 		find_rows(run, ATTENTION_OUT, attention_v(run->shape), &tile, scratch.io);
@@ -391,6 +403,8 @@ void attention_run(const struct tcb_plan *plan, const struct attention_dims *dim
 			   .threads = workspace };
 	const enum tcb_sched sched = (enum tcb_sched)plan->geometry.knob[TCB_KNOB_SCHED];
 	run.parts = run.threads + run.dims.thread_bytes * plan->threads;
+	for (unsigned i = 0; i < plan->threads; i++)
+		scratch_of(&run, i).packed_now->count = 0;
 	tcb_pool_run(pool, plan->threads, sched, run.dims.tasks, part_task, &run);
 	if (run.dims.splits > 1)
 		tcb_pool_run(pool, plan->threads, sched, run.dims.tasks / run.dims.splits, merge_task, &run);

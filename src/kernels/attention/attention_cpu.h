@@ -14,8 +14,9 @@
  * time over those of all heads of step tokens before the next (0: as few as registers take).
  * prefetch: bytes that are asked for ahead, in K and behind its end in V, then in V and behind its end in the next K.
  * attention_prefill: a task has one KV head.  K and V of a tile become floats once for all of its query rows;
- * micro is the register tile, query rows by floats, of both products.  Tiles of KV
- * that no row of a tile sees are left out, as are rows that see nothing of a tile.
+ * micro is the register tile, query rows by floats, of both products; of AMX the rows by KV tokens that have scores at
+ * a time, and a thread keeps what it has packed for its next tasks.  Tiles of KV that no row of a tile sees are left
+ * out, as are rows that see nothing of a tile.
  */
 #ifndef TCB_KERNELS_ATTENTION_CPU_H
 #define TCB_KERNELS_ATTENTION_CPU_H
@@ -35,6 +36,8 @@ struct attention_dims {
 	size_t lead;                             /* floats from one row of scores to the next */
 	size_t ahead, step;                      /* tokens: asked for ahead; of all heads together */
 	size_t packed_floats, scale_floats;      /* of K or V; of scales */
+	size_t score_rows;                       /* that have scores at a time; 0: all */
+	int keeps_packed;                        /* K and V of a tile are packed until the next one is */
 	size_t rows, all_rows;                   /* query rows of each head, whole register tiles; together */
 	size_t q_lead, o_lead;                   /* floats from one row of q, and of sums, to the next */
 	size_t k_apart, v_apart;                 /* bytes from one head of a token of K, and of V, to the next */
@@ -48,30 +51,32 @@ struct attention_dims {
 /* attention_cpu.c */
 void attention_dims_complete(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 			     struct attention_dims *dims);
-/* TCB_E_ILLEGAL where GEOMETRY names no variant or lacks knobs: threads and sched, or the op's own MORE (", and x"), of
- * which it has all if HAS_MORE. */
-enum tcb_status attention_check(const struct tcb_problem *problem, const struct tcb_geometry *geometry, int has_more,
-				const char *more, struct tcb_error *err);
-/* The plan of what passed. */
-enum tcb_status attention_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-			       const struct attention_dims *dims, struct tcb_plan *out, struct tcb_error *err);
+/* The rest of a plan that tcb_cpu_plan began. */
+enum tcb_status attention_plan(const struct attention_dims *dims, struct tcb_plan *plan, struct tcb_error *err);
 void attention_run(const struct tcb_plan *plan, const struct attention_dims *dims, void *const operand[],
 		   void *workspace, struct tcb_pool *pool);
 
 /* attention_cpu_space.c */
-enum { ATTENTION_CPU_TILE_LEAST = 16, ATTENTION_CPU_ROWS_MOST = 16 /* of a register tile */ };
+enum {
+	ATTENTION_CPU_TILE_LEAST = 16,
+	ATTENTION_CPU_ROWS_MOST = 16 /* of a register tile */,
+	ATTENTION_CPU_TILE_MOST = 512
+};
 /* The family of TARGET with the widest vectors that has kernels for PROBLEM, of equals the last. */
 enum tcb_isa attention_cpu_widest(const struct tcb_problem *problem, const struct tcb_target *target);
 /* The axes that both ops have: rows and floats of register tiles up to these, query tokens of a task from one to the
- * other, in powers of two. */
+ * other, KV tokens of a tile, in powers of two. */
 struct attention_ranges {
-	size_t rows_most, floats_most, tokens_least, tokens_most;
+	size_t rows_most, floats_most, tokens_least, tokens_most, tile_most;
 };
 size_t attention_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *target,
 			  const struct attention_ranges *ranges, struct tcb_axis out[TCB_AXES_MAX]);
 /* Rules of both. */
 const char *attention_cpu_rule_knobs(const struct tcb_problem *problem, const struct tcb_target *target,
 				     const struct tcb_geometry *geometry);
+/* Of the word bits: why its family goes over KV otherwise than the widest. */
+const char *attention_cpu_reorders(const struct tcb_problem *problem, const struct tcb_target *target,
+				   const struct tcb_geometry *geometry);
 const char *attention_cpu_policy_tile(const struct tcb_problem *problem, const struct tcb_target *target,
 				      const struct tcb_geometry *geometry);
 /* What a default geometry's task has. */
@@ -146,20 +151,24 @@ struct attention_call {
 	const float *slope, *own;
 	const float *part_o, *part_max, *part_sum; /* ATTENTION_MERGE */
 	void *const *io_row;                       /* q's or out's */
+	/* attention_prefill on tiles: PACKED has K and V of ROOM tokens, and those of this tile already or not. */
+	size_t room;
+	int is_packed;
 };
 typedef void attention_micro_fn(const struct attention_call *call);
 
 /* LIST: the tables NAME_variants_<isa> of all families of floats; on x86-64 also NAME_half_variants_ISA, of contract
- * f16 alone. */
+ * f16 alone, for each ISA of HALVES(X, ...), an X(isa, ...) each. */
 #if defined(__x86_64__)
-#define ATTENTION_VARIANT_TABLES(list, name, isa)                                                             \
+#define ATTENTION_VARIANT_TABLES(list, name, HALVES)                                                          \
 	TCB_ISAS_FLOATS(TCB_VARIANT_TABLE_DECLARATION, name##_variants)                                       \
-	extern const struct tcb_variant name##_half_variants_##isa[];                                         \
+	HALVES(ATTENTION_HALF_DECLARATION, name)                                                              \
 	static const struct tcb_variant *const list[] = { TCB_ISAS_FLOATS(TCB_VARIANT_TABLE, name##_variants) \
-								  name##_half_variants_##isa,                 \
-							  NULL };
+								  HALVES(ATTENTION_HALF_TABLE, name) NULL };
+#define ATTENTION_HALF_DECLARATION(isa, name) extern const struct tcb_variant name##_half_variants_##isa[];
+#define ATTENTION_HALF_TABLE(isa, name) name##_half_variants_##isa,
 #else
-#define ATTENTION_VARIANT_TABLES(list, name, isa) TCB_VARIANT_TABLES(list, TCB_ISAS_FLOATS, name##_variants)
+#define ATTENTION_VARIANT_TABLES(list, name, HALVES) TCB_VARIANT_TABLES(list, TCB_ISAS_FLOATS, name##_variants)
 #endif
 
 #endif

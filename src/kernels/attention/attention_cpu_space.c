@@ -10,8 +10,6 @@
 #include "kernels/axes.h"
 #include "kernels/simd/isas.h"
 
-enum { TILE_MOST = 512 };
-
 /* The families of TARGET that have kernels for PROBLEM. */
 static void add_isas(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_axis *axis)
 {
@@ -49,9 +47,9 @@ size_t attention_cpu_axes(const struct tcb_problem *problem, const struct tcb_ta
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MIDI), ranges->tokens_least, 2,
 			    ranges->tokens_most);
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO), m, 2,
-			    tcb_most(m, ATTENTION_CPU_ROWS_MOST));
+			    tcb_most(m, tcb_most(ranges->rows_most, ATTENTION_CPU_ROWS_MOST)));
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO), 1, 2, ranges->floats_most);
-	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 1, 2, TILE_MOST);
+	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MIDI), 1, 2, ranges->tile_most);
 	tcb_axis_add_powers(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), 1, 2, tcb_most(n, 64));
 	return count;
 }
@@ -61,6 +59,14 @@ const char *attention_cpu_rule_knobs(const struct tcb_problem *problem, const st
 {
 	(void)problem, (void)target;
 	return geometry->knob[TCB_KNOB_HINT] > 0 ? "attention prefetches with hint=t0" : NULL;
+}
+
+const char *attention_cpu_reorders(const struct tcb_problem *problem, const struct tcb_target *target,
+				   const struct tcb_geometry *geometry)
+{
+	return geometry->knob[TCB_KNOB_ISA] != (int32_t)attention_cpu_widest(problem, target)
+		       ? "isa must be the widest that there is: its lanes are part of the order"
+		       : NULL;
 }
 
 const char *attention_cpu_policy_tile(const struct tcb_problem *problem, const struct tcb_target *target,

@@ -7,7 +7,8 @@
 #include "kernels/attention/attention_cpu.h"
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
-#include "kernels/cpu_rules.h"
+#include "kernels/cpu/cpu_plan.h"
+#include "kernels/cpu/cpu_rules.h"
 #include "kernels/simd/isas.h"
 
 enum {
@@ -15,6 +16,7 @@ enum {
 	DEFAULT_STEP_TILE = 64,  /* with other steps than 0 */
 	DEFAULT_PAIRS_TILE = 64, /* all heads of which are gone over in turn, so that a tile is asked for ahead */
 	DEFAULT_PART = 512,
+	BITS_TOKENS = 512, /* of the word bits: KV tokens of a part and of a tile; parts of 256 cost up to a tenth */
 	DEFAULT_AHEAD = 8192,
 	DEFAULT_STEP_AHEAD = 65536,
 	SUMS_MOST = 16384,    /* bytes of sums that are loaded for each step of 0 */
@@ -56,13 +58,11 @@ static struct attention_dims dims_of(const struct tcb_problem *problem, const st
 static enum tcb_status decode_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 				   struct tcb_plan *out, struct tcb_error *err)
 {
-	const int32_t *knob = geometry->knob;
-	TCB_TRY(attention_check(problem, geometry, knob[TCB_KNOB_PREFETCH] >= 0 && knob[TCB_KNOB_STEP] >= 0,
-				", and prefetch and step", err));
+	TCB_TRY(tcb_cpu_plan(problem, geometry, TCB_NEEDS(PREFETCH) | TCB_NEEDS(STEP), out, err));
 	if (geometry->tile[TCB_MIDI].n > ATTENTION_DECODE_TILE_MAX)
 		return tcb_fail(err, TCB_E_ILLEGAL, "midi.n is at most %d KV tokens", ATTENTION_DECODE_TILE_MAX);
 	const struct attention_dims dims = dims_of(problem, geometry);
-	return attention_plan(problem, geometry, &dims, out, err);
+	return attention_plan(&dims, out, err);
 }
 
 static void decode_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
@@ -77,7 +77,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 		   struct tcb_axis out[TCB_AXES_MAX])
 {
 	const size_t m = tcb_power_of_two_up(problem->shape.m);
-	const struct attention_ranges ranges = { 1, ATTENTION_CPU_TILE_LEAST, m, m };
+	const struct attention_ranges ranges = { 1, ATTENTION_CPU_TILE_LEAST, m, m, ATTENTION_DECODE_TILE_MAX };
 	size_t count = attention_cpu_axes(problem, target, &ranges, out);
 	struct tcb_axis *a = tcb_axis_knob(out, &count, TCB_KNOB_PREFETCH);
 	tcb_axis_add(a, 0);
@@ -147,8 +147,10 @@ static enum tcb_isa default_isa(const struct tcb_problem *problem, const struct 
 	const enum tcb_isa widest = attention_cpu_widest(problem, target);
 	const size_t rows = problem->shape.m * attention_group(&problem->shape);
 	const enum tcb_isa floats = tcb_cpu_isa(widest)->floats;
-	return widest == TCB_ISA_AVX512BF16 && rows < PAIRS_ROWS_LEAST && tcb_target_has(target, floats) ? floats
-													 : widest;
+	return !problem->shape.words.bits && widest == TCB_ISA_AVX512BF16 && rows < PAIRS_ROWS_LEAST &&
+			       tcb_target_has(target, floats)
+		       ? floats
+		       : widest;
 }
 
 /* Tile, step and what is asked for ahead.  Sums of all heads are loaded and stored for each step of 0, so that it is
@@ -172,7 +174,7 @@ static void default_walk(const struct tcb_problem *problem, struct tcb_geometry 
 		ahead = DEFAULT_STEP_AHEAD;
 		out->knob[TCB_KNOB_STEP] = ATTENTION_DECODE_STEP;
 	}
-	out->tile[TCB_MIDI].n = tcb_least(out->tile[TCB_MACRO].n, tile);
+	out->tile[TCB_MIDI].n = tcb_least(out->tile[TCB_MACRO].n, s->words.bits ? BITS_TOKENS : tile);
 	out->knob[TCB_KNOB_PREFETCH] = (int32_t)ahead;
 }
 
@@ -187,11 +189,24 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const struct attention_task task = { .micro = { 1, lanes, s->k },
 					     .m = m,
 					     .tokens = m,
-					     .part = tcb_least(n, tcb_most(each, DEFAULT_PART)),
+					     .part = tcb_least(n, s->words.bits ? BITS_TOKENS
+										: tcb_most(each, DEFAULT_PART)),
 					     .tile = DEFAULT_TILE,
 					     .heads = s->words.kv };
 	attention_cpu_geometry(problem, target, isa, &task, out);
 	default_walk(problem, out);
+}
+
+/* Of the word bits: parts of 512 KV tokens from the first one on, a tile each, as the widest family goes over them;
+ * then the parts in order. */
+static const char *reorders(const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometry)
+{
+	const size_t n = tcb_least(problem->shape.n, BITS_TOKENS);
+	if (tcb_least(geometry->tile[TCB_MACRO].n, problem->shape.n) != n ||
+	    tcb_least(geometry->tile[TCB_MIDI].n, problem->shape.n) != n)
+		return "macro.n and midi.n must be 512 KV tokens, or cover fewer";
+	return attention_cpu_reorders(problem, target, geometry);
 }
 
 static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -202,13 +217,15 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	attention_cpu_footprint(geometry, lanes, tcb_least(lanes, 16) + MICRO_OPERANDS, out);
 }
 
-static const struct tcb_side_space space = { rules, axes, default_geometry, footprint };
+static const struct tcb_side_space space = { rules, axes, default_geometry, footprint, .reorders = reorders };
 
 TCB_VARIANT_TABLES(f16_variants, TCB_ISAS_FLOATS, attention_decode_f16_variants)
-ATTENTION_VARIANT_TABLES(bf16_variants, attention_decode_bf16, avx512bf16)
-ATTENTION_VARIANT_TABLES(q80_variants, attention_decode_q80, avx512vnni)
-ATTENTION_VARIANT_TABLES(q40_variants, attention_decode_q40, avx512vnni)
-ATTENTION_VARIANT_TABLES(q80q40_variants, attention_decode_q80q40, avx512vnni)
+#define PAIRS_OF_BF16(X, name) X(avx512bf16, name)
+#define CODES(X, name) X(avx512vnni, name)
+ATTENTION_VARIANT_TABLES(bf16_variants, attention_decode_bf16, PAIRS_OF_BF16)
+ATTENTION_VARIANT_TABLES(q80_variants, attention_decode_q80, CODES)
+ATTENTION_VARIANT_TABLES(q40_variants, attention_decode_q40, CODES)
+ATTENTION_VARIANT_TABLES(q80q40_variants, attention_decode_q80q40, CODES)
 TCB_VARIANT_TABLES(fp8_variants, TCB_ISAS_FLOATS, attention_decode_fp8_variants)
 TCB_VARIANT_TABLES(q80f16_variants, TCB_ISAS_FLOATS, attention_decode_q80f16_variants)
 TCB_VARIANT_TABLES(fp8q40_variants, TCB_ISAS_FLOATS, attention_decode_fp8q40_variants)

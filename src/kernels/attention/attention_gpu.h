@@ -24,7 +24,11 @@
  * piece's K is asked for as soon as this one's is multiplied, its V after this one's:
  * they are on their way meanwhile.  copy=async: each warp, or those that have a piece
  * together, has a ring of `stages` pieces in shared memory, which it fills stages - 1
- * pieces ahead.  copy=bulk, of blocks: the same, filled by two tensor copies a piece.
+ * pieces ahead.  copy=bulk: the same, filled by tensor copies, of blocks two a piece, of 16 bits one for each 64 values
+ * of a head, whose rows of 128 bytes lie swizzled.
+ *
+ * lead: so many rounds of the block's pieces are asked of the L2 before the launch before is over, by what the length
+ * is by then: the L2 has one copy for all, so what a launch before still writes is there when it is loaded.
  *
  * Heads of more than ATTENTION_Q_LONG values leave too few registers for q: its fragments are in shared memory.  Of
  * these, midi.k / micro.k warps may share a row: all have its scores, each adds up a part of V's values, the last one
@@ -48,11 +52,14 @@
 #include "kernels/gpu/ring.h"
 
 enum {
-	ATTENTION_COLUMNS = 8,         /* query rows of an mma */
-	ATTENTION_PIECE = 8,           /* KV tokens, at least, of a piece */
-	ATTENTION_K_BLOCK = 32,        /* values of a head that four lanes have together; of a block, too */
-	ATTENTION_Q_LONG = 256,        /* values of heads whose q is in registers, at most */
-	ATTENTION_BULK_ALIGN = 128,    /* of what tensor copies write to */
+	ATTENTION_COLUMNS = 8,      /* query rows of an mma */
+	ATTENTION_PIECE = 8,        /* KV tokens, at least, of a piece */
+	ATTENTION_K_BLOCK = 32,     /* values of a head that four lanes have together; of a block, too */
+	ATTENTION_Q_LONG = 256,     /* values of heads whose q is in registers, at most */
+	ATTENTION_BULK_ALIGN = 128, /* of what tensor copies write to */
+	ATTENTION_BOX = 64,         /* values of a tensor copy's rows of 16 bits */
+	ATTENTION_BOX_BYTES = 128,
+	ATTENTION_BOX_ALIGN = 1024,
 	ATTENTION_BLOCK_SHARED = 1024, /* bytes of shared memory that a block takes beside its own */
 	ATTENTION_Q_GROUP = 256,       /* group: values of a row of q whose codes share a unit */
 	ATTENTION_WHOLE = 0x4b400000   /* as a float 1.5 * 2^23: whole numbers up to 2^22 can be added to its bits */
@@ -69,10 +76,15 @@ struct attention_gpu {
 	unsigned block_bytes[2];
 	int is_bf16; /* K's, V's and q's type is bf16, not f16 */
 	const struct tcb_words *words;
+	size_t q_gap, out_gap; /* bytes between rows of q, and of out */
 	unsigned capability, m, n, k, v, group, kv_heads, sequences, page, pages, window, cap, causal;
 	/* K's and V's head in units of ATTENTION_K_BLOCK; V's values, rounded up to these, or to parts of warps */
 	unsigned k_blocks, v_blocks, v_wide;
 	unsigned k_rest, v_rest; /* values of the last such block; 0: all */
+	/* copy=bulk of 16 bits: tensor copies of K, and of V; k_blocks is whole boxes, of each of which a lane has 16
+	 * values one behind the other, of two blocks */
+	int is_boxed;
+	unsigned boxes[2];
 	int has_sinks, has_slopes, has_prefix;
 	int is_view;                  /* V is of K's rows */
 	int has_own_limits;           /* rows of a tile see different tokens */
@@ -84,10 +96,11 @@ struct attention_gpu {
 	int has_parts; /* of blocks, in the workspace */
 	unsigned grid[3];
 	unsigned row_warps, value_warps, team,
-		turns;   /* warps that have rows of their own; that share a row's values of V; both of
-			  * these, which have a piece together; how many such take turns */
-	unsigned v_part; /* of v_wide: a warp's */
-	int pdl;
+		turns;     /* warps that have rows of their own; that share a row's values of V; both of
+			    * these, which have a piece together; how many such take turns */
+	unsigned v_part;   /* of v_wide: a warp's */
+	int pdl, is_early; /* pdl=4 */
+	unsigned lead;
 	enum tcb_join join;
 	unsigned token_tiles, head_tiles, tiles; /* tiles: of all KV heads of a sequence */
 	unsigned v_words;                        /* of V that a lane has of a token at a time: 4, or 2 */
@@ -130,6 +143,8 @@ int attention_gpu_copies(const struct tcb_problem *problem, unsigned vec);
 size_t attention_gpu_part(const struct tcb_problem *problem, size_t warps);
 /* Whether tensor copies can bring them. */
 int attention_gpu_has_bulk(const struct tcb_problem *problem, const struct tcb_target *target);
+/* Whether its first pieces can be asked for ahead of time, by isa=mma. */
+int attention_gpu_has_lead(const struct tcb_problem *problem, const struct tcb_target *target);
 
 /* attention_gpu_space.c */
 extern const struct tcb_side_space attention_gpu_space;
@@ -147,6 +162,7 @@ struct attention_writer {
 	kit_op out;                              /* .u64 */
 	kit_op parts, parts_ml;                  /* .u64: the workspace */
 	kit_op counters;                         /* .u64 */
+	kit_op q, sinks, slopes;                 /* .u64 */
 	kit_op tile, sequence;                   /* .u32: the block's */
 	kit_op first_token, first_head, kv_head; /* of the tile; the head within its group */
 	kit_op split;                            /* which part of KV, is_dealt: of all tiles' parts; .u32 */
@@ -177,6 +193,7 @@ struct attention_reader {
 	kit_op k, v, table;
 	kit_op row_bytes[2];   /* of a token in K and V; .u32 */
 	kit_op last;           /* the last token that is seen; .u32 */
+	kit_op tokens;         /* of a sequence, or its pages; .u32 */
 	kit_op length, prefix; /* .u32; has_prefix: .s32 */
 	/* ldg: what is loaded: K by piece, block, half, word; V by piece, block, token, word */
 	kit_op k_words[ATTENTION_SUBS_MAX][ATTENTION_K_BLOCKS_MAX][ATTENTION_HALVES][4];
@@ -185,6 +202,8 @@ struct attention_reader {
 	struct tcb_kit_ring ring;
 	kit_op unit_token[ATTENTION_UNITS_MAX], unit_from[ATTENTION_UNITS_MAX], unit_to[2][ATTENTION_UNITS_MAX];
 	kit_op k_lane, v_lane; /* .u32: the lane's place in the slot in use */
+	/* is_boxed: that in a box; and in the slot in use of odd blocks of K; of odd blocks, odd tokens, both, of V */
+	kit_op k_in_box, v_in_box, k_odd, v_odd[4];
 	/* .u32: which word of a block of V of less than 16 bits a lane has; of Q4_0 which halves of bytes, in bits */
 	kit_op v_word, v_shift;
 	kit_op k_scale, v_scale;    /* and that of the scales of tokens 2c */
@@ -243,6 +262,10 @@ void attention_fetch_q(struct attention_reader *r, unsigned i);
  * token BEGIN on FIRST, and every turns-th, to END - 1. */
 void attention_read_begin(struct attention_reader *r);
 void attention_read_first(struct attention_reader *r, kit_op begin, kit_op first, kit_op end);
+/* pdl=4, before and behind the wait: the first pieces as far as they were there before this call's tokens; then those
+ * that have some of these. */
+void attention_read_old(struct attention_reader *r, kit_op begin, kit_op first, kit_op end);
+void attention_read_new(struct attention_reader *r, kit_op begin, kit_op first, kit_op end);
 /* is_dealt: the tile is done, all threads have passed a barrier since its last piece; another one may begin after the
  * next. */
 void attention_read_end(struct attention_reader *r);
@@ -264,6 +287,8 @@ kit_op attention_code_f32(struct tcb_ptx_build *b, enum tcb_kv_kind kind, kit_op
 
 /* attention_gpu_ring.c, for attention_gpu_read.c */
 void attention_ring_begin(struct attention_reader *r);
+/* bulk of 16 bits: the piece from token FIRST on, on its way to the L2; by one thread. */
+void attention_ring_ahead(struct attention_reader *r, kit_op first);
 /* bulk: a tensor map of K or V. */
 kit_op attention_ring_tensor(struct attention_writer *w, const char *name, size_t operand);
 /* bulk: what there is of the piece from token FIRST on past the last that is seen becomes zeros. */
@@ -272,6 +297,8 @@ void attention_ring_clear(struct attention_reader *r, kit_op first);
 void attention_ring_barrier(struct attention_reader *r);
 /* The piece whose first token is FIRST, to SLOT. */
 void attention_ring_fill(struct attention_reader *r, kit_op first, const struct tcb_kit_slot *slot);
+/* Of a piece from token FIRST on those before token END, and zeros. */
+void attention_ring_fill_before(struct attention_reader *r, kit_op first, kit_op end, const struct tcb_kit_slot *slot);
 /* What the kernel has of token T, at most the last: its number in K and V. */
 kit_op attention_row_of(struct attention_reader *r, kit_op t);
 

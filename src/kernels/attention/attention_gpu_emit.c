@@ -10,6 +10,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/sizes.h"
 #include "kernels/gpu/barrier.h"
 
 enum { PAIR = ATTENTION_PAIR, SUMS = ATTENTION_SUMS };
@@ -85,15 +86,40 @@ static void write_slopes(struct attention_reader *r, kit_op slopes)
 	}
 }
 
-/* Pieces FIRST to END - 1 of those from token BEGIN on, every STEPth. */
+/* pdl=4: all that is read of the queries, and of what each head has. */
+static void write_queries(struct attention_reader *r)
+{
+	struct attention_writer *w = r->w;
+	attention_load_q(r, w->q);
+	if (w->g->has_sinks)
+		write_sinks(r, w->sinks);
+	if (w->g->has_slopes)
+		write_slopes(r, w->slopes);
+	if (w->g->q_block)
+		tcb_kit_block_barrier(&w->kit.b); /* q is there */
+}
+
+/*
+ * Pieces FIRST to END - 1 of those from token BEGIN on, every STEPth.
+ *
+ * pdl=4 is for chains in which the call before is the rope_append that adds the queries' tokens to K and V, and in
+ * which nothing else writes these, or lengths: then what was there before, and lengths, is read without a wait.
+ */
 static void write_pieces(struct attention_reader *r, kit_op begin, kit_op first, kit_op end)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	const kit_op step = I(g->turns);
+	if (g->is_early) {
+		attention_read_old(r, begin, first, end);
+		tcb_kit_depend(&r->w->kit);
+		write_queries(r);
+	}
 	tcb_ptx_if_begin(b, u_lt(b, first, end));
-	attention_read_first(r, begin, first, end);
+	(g->is_early ? attention_read_new : attention_read_first)(r, begin, first, end);
 	attention_make_q(r);
+	if (g->is_early)
+		copies_wait(b, I(0));
 	const kit_op loop = tcb_ptx_for_begin(b, first, end, step, 1);
 	tcb_kit_nounroll(b);
 	attention_scores scores;
@@ -174,27 +200,83 @@ static void store_part(struct attention_reader *r)
 	}
 }
 
+/* Pieces *FIRST to *LAST - 1 of those of LEFT tokens are this block's: an even part. */
+static void split_pieces(struct attention_writer *w, kit_op left, kit_op *first, kit_op *last)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct attention_gpu *g = w->g;
+	const kit_op pieces = u_div_up(b, left, g->kv);
+	*first = u_set(b, I(0));
+	*last = pieces;
+	if (g->splitk > 1) {
+		const kit_op each = u_div(b, pieces, I(g->splitk)), more = u_rem(b, pieces, I(g->splitk));
+		*first = u_mad(b, w->split, each, u_min(b, w->split, more));
+		*last = u_add(b, u_add(b, *first, each), u_select(b, I(1), I(0), u_lt(b, w->split, more)));
+	}
+}
+
+/* Tokens FROM to TO - 1, a part of which is each tile's, in K or V at BASE: all heads of a token lie side by side. */
+static void ask_l2(struct attention_reader *r, unsigned v, kit_op base, kit_op tokens, kit_op from, kit_op count)
+{
+	struct attention_writer *w = r->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned each = w->g->token_bytes[v];
+	const kit_op first = u_mad(b, w->sequence, tokens, from);
+	const kit_op at = l_mad_wide(b, first, I((int64_t)each), base);
+	ahead_global(b, tcb_ptx_assume_aligned(b, at, 16), u_mul(b, count, I(each)));
+}
+
+/*
+ * lead: the block's first pieces on their way to the L2.  LENGTHS may still be written to: it is a length as good as
+ * another, up to as many TOKENS as there is memory for.
+ */
+static void write_lead(struct attention_reader *r, kit_op lengths, kit_op tokens)
+{
+	struct attention_writer *w = r->w;
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct attention_gpu *g = w->g;
+	const unsigned together = g->lead * g->turns * g->kv, own = (unsigned)tcb_div_up(together, g->tiles);
+	kit_op begin, end, first, last;
+	r->length = u_min(b, tcb_kit_entry(b, TCB_KIT_RELAXED, lengths, w->sequence), tokens);
+	write_limits(r, &begin, &end);
+	split_pieces(w, u_sub(b, end, begin), &first, &last);
+	if (g->is_boxed) {
+		tcb_ptx_if_begin(b, u_eq(b, r->thread, I(0)));
+		for (unsigned i = 0; i < g->lead; i++) {
+			const kit_op piece = u_add(b, u_add(b, first, r->turn), I(i * g->turns));
+			tcb_ptx_if_begin(b, u_lt(b, piece, last));
+			attention_ring_ahead(r, u_mad(b, piece, I(g->kv), begin));
+			tcb_ptx_if_end(b);
+		}
+		tcb_ptx_if_end(b);
+		return;
+	}
+	const kit_op from = u_mad(b, w->tile, I(own), u_mad(b, first, I(g->kv), begin));
+	const kit_op all =
+		u_min(b, end, u_mad(b, u_min(b, last, u_add(b, first, I(g->lead * g->turns))), I(g->kv), begin));
+	const kit_op left = u_min(b, u_sub(b, all, from), I(own));
+	tcb_ptx_if_begin(b, u_lt_and(b, from, all, u_eq(b, w->kit.tid, I(0))));
+	for (unsigned v = 0; v < (g->is_view ? 1 : 2); v++)
+		ask_l2(r, v, v ? r->v : r->k, tokens, from, left);
+	tcb_ptx_if_end(b);
+}
+
 /* This block's pieces: its even part of all that the tile sees. */
 static void write_part(struct attention_reader *r)
 {
 	struct attention_writer *w = r->w;
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
-	kit_op begin, end;
+	kit_op begin, end, first, last;
 	write_limits(r, &begin, &end);
 	r->last = s_max(b, s_sub(b, end, I(1)), I(0));
 	const kit_op left = u_sub(b, end, begin);
-	const kit_op pieces = u_div_up(b, left, g->kv);
 	if (g->is_dealt) {
+		const kit_op pieces = u_div_up(b, left, g->kv);
 		write_pieces(r, begin, u_add(b, w->first_piece, r->turn), u_min(b, w->end_piece, pieces));
 		return;
 	}
-	kit_op first = u_set(b, I(0)), last = pieces;
-	if (g->splitk > 1) {
-		const kit_op each = u_div(b, pieces, I(g->splitk)), more = u_rem(b, pieces, I(g->splitk));
-		first = u_mad(b, w->split, each, u_min(b, w->split, more));
-		last = u_add(b, u_add(b, first, each), u_select(b, I(1), I(0), u_lt(b, w->split, more)));
-	}
+	split_pieces(w, left, &first, &last);
 	write_pieces(r, begin, u_add(b, first, r->turn), last);
 }
 
@@ -220,6 +302,11 @@ static void write_kernel(struct attention_writer *w)
 						.cluster = { g->cluster > 1 ? g->cluster : 0 },
 						.shared_bytes = g->shared_bytes,
 						.is_dependent = g->pdl });
+	w->kit.own->lengths = 1u << attention_at(g->words, ATTENTION_LENGTHS);
+	if (g->is_early) {
+		w->kit.own->early = w->kit.own->lengths;
+		w->kit.own->early_old = 1u << ATTENTION_K | (g->is_view ? 0 : 1u << ATTENTION_V);
+	}
 	const kit_op q = tcb_kit_operand(&w->kit, "q", 16, ATTENTION_Q);
 	const int is_bulk = g->copy == TCB_COPY_BULK;
 	r.k = is_bulk ? attention_ring_tensor(w, "k", ATTENTION_K) : tcb_kit_operand(&w->kit, "k", 16, ATTENTION_K);
@@ -239,16 +326,18 @@ static void write_kernel(struct attention_writer *w)
 	}
 	if (g->has_parts && g->join == TCB_JOIN_LAST)
 		w->counters = of_workspace(w, "counters", 4, g->counters_at);
-	const kit_op tokens =
-		tcb_kit_number(&w->kit, "tokens", g->page ? g->pages : g->n); /* or pages, of a sequence */
+	r.tokens = tcb_kit_number(&w->kit, "tokens", g->page ? g->pages : g->n);
 	if (g->is_dealt)
 		deal = (struct attention_deal){ .lengths = lengths,
 						.prefixes = prefixes,
 						.sequences = tcb_kit_number(&w->kit, "sequences", g->sequences) };
-	tcb_kit_memory(&w->kit, is_bulk ? ATTENTION_BULK_ALIGN : 16);
-	tcb_kit_dependents(&w->kit, 1);
+	tcb_kit_memory(&w->kit, g->is_boxed ? ATTENTION_BOX_ALIGN : is_bulk ? ATTENTION_BULK_ALIGN : 16);
+	tcb_kit_dependents(&w->kit, !g->is_early && !g->lead);
 	tcb_kit_threads(&w->kit);
 	tcb_kit_uniform_warp(&w->kit);
+	r.g = u_shr(b, w->kit.lane, I(2));
+	r.c = u_and(b, w->kit.lane, I(3));
+	write_turn(&r);
 	if (g->is_dealt) {
 		attention_deal_begin(w, &deal);
 		attention_write_tile(w);
@@ -259,18 +348,23 @@ static void write_kernel(struct attention_writer *w)
 		w->tile = u_block_y(b);
 		w->sequence = u_block_z(b);
 		attention_write_tile(w);
+		if (g->lead) {
+			write_lead(&r, lengths, r.tokens);
+			tcb_kit_depend(&w->kit);
+		}
 		r.length = tcb_kit_entry(b, tcb_kit_input(g->pdl), lengths, w->sequence);
 		if (g->has_prefix)
 			r.prefix = tcb_kit_entry(b, tcb_kit_input(g->pdl), prefixes, w->sequence);
 	}
-	r.g = u_shr(b, w->kit.lane, I(2));
-	r.c = u_and(b, w->kit.lane, I(3));
-	write_turn(&r);
-	attention_load_q(&r, q);
+	w->q = q;
+	w->sinks = sinks;
+	w->slopes = slopes;
+	if (!g->is_early)
+		attention_load_q(&r, q);
 	r.row_bytes[0] = u_set(b, I(g->token_bytes[0]));
 	r.row_bytes[1] = g->v_own ? u_set(b, I(g->token_bytes[1])) : r.row_bytes[0];
 	kit_op head = l_mul_wide(b, w->kv_head, I(g->head_bytes[0]));
-	const kit_op before = u_mul(b, w->sequence, tokens);
+	const kit_op before = u_mul(b, w->sequence, r.tokens);
 	if (g->page)
 		r.table = tcb_kit_element(b, r.table, before, 4);
 	for (unsigned i = 0; i < (g->is_view ? 1 : 2) && !is_bulk; i++) {
@@ -284,12 +378,12 @@ static void write_kernel(struct attention_writer *w)
 	if (g->is_view)
 		r.v = r.k;
 	write_registers(&r);
-	if (g->has_sinks)
+	if (g->has_sinks && !g->is_early)
 		write_sinks(&r, sinks);
-	if (g->has_slopes)
+	if (g->has_slopes && !g->is_early)
 		write_slopes(&r, slopes);
 	attention_read_begin(&r);
-	if (g->q_block)
+	if (g->q_block && !g->is_early)
 		tcb_kit_block_barrier(b); /* q is there */
 	write_part(&r);
 	store_part(&r);

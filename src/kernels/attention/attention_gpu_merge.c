@@ -7,10 +7,17 @@
  */
 #include <float.h>
 
+#include "base/sizes.h"
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/gpu/barrier.h"
 
-enum { ITEM = 4, BATCH = 8 /* parts that are loaded together */, SECOND_PARTS = 4 /* threads of an item */ };
+enum {
+	ITEM = 4,
+	BATCH = 8,         /* parts that are loaded together, beside what was merged before */
+	SECOND_SHARED = 4, /* threads of an item, at least */
+	SECOND_THREADS = 256,
+	SECOND_ITEMS = 8 /* of a block, in units of these: each has 32 values, as V's have */
+};
 
 struct part {
 	kit_op max, sum, o[ITEM];
@@ -183,14 +190,16 @@ static void store_result(struct attention_writer *w, const struct item *item, co
 		is_inside = u_lt_and(b, item->within, I(g->v * 4), is_inside);
 	const kit_op factor = f_select(b, F(0), f_reciprocal(b, part->sum), f_eq(b, part->sum, F(0)));
 	const kit_op all = u_mad(b, w->kv_head, I(g->group), head);
-	const kit_op row = u_mad(b, u_mad(b, w->sequence, I(g->m), token), I(g->kv_heads * g->group), all);
+	const kit_op of_all = u_mad(b, w->sequence, I(g->m), token);
+	const kit_op row = u_mad(b, of_all, I(g->kv_heads * g->group), all);
 	kit_op values[ITEM];
 	for (unsigned i = 0; i < ITEM; i++)
 		values[i] = f_mul(b, part->o[i], factor);
 	for (unsigned i = 0; i < ITEM / 2 && bytes == 2; i++)
 		values[i] = tcb_kit_pack(b, attention_word(g), values[2 * i], values[2 * i + 1]);
 	const kit_op within = bytes == 2 ? u_shr(b, item->within, I(1)) : item->within;
-	const kit_op at = tcb_kit_behind(b, tcb_kit_element(b, w->out, row, bytes * g->v), within);
+	const kit_op out = tcb_kit_past_gaps(b, w->out, of_all, g->out_gap);
+	const kit_op at = tcb_kit_behind(b, tcb_kit_element(b, out, row, bytes * g->v), within);
 	tcb_kit_store_where(b, is_inside, TCB_KIT_GLOBAL, bytes == 2 ? "b32" : "f32",
 			    tcb_ptx_assume_aligned(b, at, ITEM * bytes), values, bytes == 2 ? ITEM / 2 : ITEM);
 }
@@ -327,55 +336,82 @@ void attention_write_merge(struct attention_writer *w)
 
 /* --- the second launch --- */
 
-/* A block has a row of a tile; SECOND_PARTS threads share an item, each every SECOND_PARTSth part. */
-static void write_second(struct attention_writer *w)
+/* How items of a row are dealt: `shared` threads have one, each every so many'th of the parts, all of which are loaded
+ * at once; a block has `items` of a row's, one of `chunks`. */
+struct second {
+	unsigned shared, items, chunks;
+};
+
+static struct second plan_second(const struct attention_gpu *g)
+{
+	const unsigned all = g->v_wide / ITEM, each = (unsigned)tcb_div_up(g->slots, BATCH + 1);
+	struct second out = { .shared = (unsigned)tcb_most(tcb_power_of_two_up(each), SECOND_SHARED), .items = all };
+	while (out.items > SECOND_ITEMS && (all % out.items || out.items * out.shared > SECOND_THREADS))
+		out.items -= SECOND_ITEMS;
+	out.chunks = all / out.items;
+	return out;
+}
+
+/* The thread's parts, from FROM on: those that all threads have, and one that only some do. */
+static struct part merge_own(struct attention_writer *w, const struct source *from, unsigned count, const kit_op *more)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	struct part parts[BATCH + 1];
+	for (unsigned i = 0; i < count; i++)
+		parts[i] = load_part(w, from, i);
+	if (more) {
+		parts[count] = neutral_part(b);
+		tcb_ptx_guard(b, *more);
+		load_into(w, from, count, &parts[count]);
+		tcb_ptx_unguard(b);
+		count++;
+	}
+	return merge(w, parts, count);
+}
+
+static void write_second(struct attention_writer *w, const struct second *plan)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct attention_gpu *g = w->g;
-	const unsigned items = g->v_wide / ITEM, o_bytes = g->v_wide * 4, rest = g->slots % SECOND_PARTS;
-	struct part parts[2] = { neutral_part(b), neutral_part(b) };
+	const unsigned items = plan->items, bytes = items * 4 * ITEM, rest = g->slots % plan->shared;
 	tcb_kit_threads(&w->kit);
 	w->tile = u_block_y(b);
 	w->sequence = u_block_z(b);
 	attention_write_tile(w);
-	const struct kit_split own = u_split(b, w->kit.tid, I(items));
-	const struct item item = { u_block_x(b), u_mul(b, own.rest, I(4 * ITEM)) };
+	const struct kit_split own = u_split(b, w->kit.tid, I(items)),
+			       block = u_split(b, u_block_x(b), I(plan->chunks));
+	const struct item item = { block.whole, u_mul(b, u_mad(b, block.rest, I(items), own.rest), I(4 * ITEM)) };
 	struct source from = slot_source(w, &item, own.whole);
-	from.o_step *= SECOND_PARTS;
-	from.ml_step *= SECOND_PARTS;
-	if (g->slots >= SECOND_PARTS)
-		parts[0] = merge_all(w, &from, g->slots / SECOND_PARTS);
-	if (rest) {
-		tcb_ptx_guard(b, u_lt(b, own.whole, I(rest)));
-		load_into(w, &from, g->slots / SECOND_PARTS, &parts[1]);
-		tcb_ptx_unguard(b);
-		parts[0] = merge(w, parts, 2);
-	}
-	const kit_op stat[2] = { parts[0].max, parts[0].sum };
-	const kit_op ml_at = u_add(b, w->kit.shared, I(SECOND_PARTS * o_bytes));
-	tcb_kit_store(b, TCB_KIT_SHARED, "f32", u_mad(b, w->kit.tid, I(4 * ITEM), w->kit.shared), parts[0].o, ITEM);
+	from.o_step *= plan->shared;
+	from.ml_step *= plan->shared;
+	const kit_op has_more = u_lt(b, own.whole, I(rest));
+	struct part part = merge_own(w, &from, g->slots / plan->shared, rest ? &has_more : NULL);
+	const kit_op stat[2] = { part.max, part.sum };
+	const kit_op ml_at = u_add(b, w->kit.shared, I(plan->shared * bytes));
+	tcb_kit_store(b, TCB_KIT_SHARED, "f32", u_mad(b, w->kit.tid, I(4 * ITEM), w->kit.shared), part.o, ITEM);
 	tcb_kit_store(b, TCB_KIT_SHARED, "f32", u_mad(b, w->kit.tid, I(8), ml_at), stat, 2);
 	tcb_kit_block_barrier(b);
 	tcb_ptx_if_begin(b, u_lt(b, w->kit.tid, I(items)));
 	from = (struct source){ TCB_KIT_SHARED,
-				u_add(b, w->kit.shared, item.within),
+				u_mad(b, w->kit.tid, I(4 * ITEM), w->kit.shared),
 				u_mad(b, w->kit.tid, I(8), ml_at),
-				o_bytes,
+				bytes,
 				8 * items,
 				0 };
-	parts[0] = merge_all(w, &from, SECOND_PARTS);
-	store_result(w, &item, &parts[0]);
+	part = merge_all(w, &from, plan->shared);
+	store_result(w, &item, &part);
 	tcb_ptx_if_end(b);
 }
 
 void attention_write_second(struct attention_writer *w)
 {
 	const struct attention_gpu *g = w->g;
-	const unsigned threads = SECOND_PARTS * g->v_wide / ITEM;
+	const struct second plan = plan_second(g);
+	const unsigned threads = plan.shared * plan.items;
 	tcb_kit_begin(&w->kit, "attention_merge",
 		      &(struct tcb_kit_kernel){ .threads = threads,
 						.blocks_together = 1,
-						.grid = { g->rows, g->tiles, g->sequences },
+						.grid = { g->rows * plan.chunks, g->tiles, g->sequences },
 						.shared_bytes = threads * (4 * ITEM + 8),
 						.is_dependent = g->pdl });
 	w->out = attention_operand_of(w, "out", 16, ATTENTION_OUT);
@@ -383,6 +419,6 @@ void attention_write_second(struct attention_writer *w)
 	w->parts_ml = tcb_kit_workspace(&w->kit, "parts_ml", 16, g->parts_ml_at);
 	tcb_kit_memory(&w->kit, 16);
 	tcb_kit_dependents(&w->kit, 1);
-	write_second(w);
+	write_second(w, &plan);
 	tcb_kit_end(&w->kit);
 }

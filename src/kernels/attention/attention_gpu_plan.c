@@ -17,9 +17,10 @@ enum {
 	STAGES_MAX = 8,
 	BARRIER = 8,
 	UNIT_MOST = 16,
+	LEAD_MAX = 8,
 	TOGETHER_MOST = 4, /* blocks on a multiprocessor, of which no more are kept away */
 	DEALT_REGISTERS = 16,
-	MIXED_MERGE_REGISTERS = 48
+	LAST_MERGE_REGISTERS = 48
 };
 
 /* Warps that have a piece together: at least 1, for divisors. */
@@ -89,6 +90,18 @@ static void plan_slot(struct attention_gpu *g, unsigned vec)
 	g->slot_bytes = g->shifts_at[1] + (g->is_odd[g->v_own] ? shifts : 0);
 }
 
+/* A slot of boxes: K's, then V's. */
+static void plan_boxes(struct attention_gpu *g, unsigned vec)
+{
+	(void)vec;
+	for (unsigned v = 0; v < 2; v++) {
+		g->pitch[v] = ATTENTION_BOX_BYTES;
+		g->boxes[v] = (unsigned)tcb_div_up(v ? g->v : g->k, ATTENTION_BOX);
+	}
+	g->v_at = g->is_view ? 0 : g->boxes[0] * g->kv * ATTENTION_BOX_BYTES;
+	g->slot_bytes = g->v_at + g->boxes[g->is_view ? 0 : 1] * g->kv * ATTENTION_BOX_BYTES;
+}
+
 static void plan_memory(struct attention_gpu *g, unsigned vec)
 {
 	const unsigned o_bytes = g->rows * g->v_wide * 4, ml_bytes = g->rows * 8;
@@ -100,10 +113,12 @@ static void plan_memory(struct attention_gpu *g, unsigned vec)
 	g->q_at = (unsigned)tcb_round_up(g->flag_at + 16, 16);
 	g->q_block = g->k <= ATTENTION_Q_LONG && g->v <= ATTENTION_Q_LONG ? 0 : WARP * (g->is_coded ? 8 : 16);
 	const unsigned q_bytes = g->row_warps * g->columns * g->q_terms * g->k_blocks * g->q_block;
-	g->ring_at = (unsigned)tcb_round_up(g->q_at + q_bytes, g->copy == TCB_COPY_BULK ? ATTENTION_BULK_ALIGN : 16);
+	g->ring_at = (unsigned)tcb_round_up(g->q_at + q_bytes, g->is_boxed                ? ATTENTION_BOX_ALIGN
+							       : g->copy == TCB_COPY_BULK ? ATTENTION_BULK_ALIGN
+											  : 16);
 	g->shared_bytes = g->ring_at;
 	if (g->copy != TCB_COPY_LDG) {
-		plan_slot(g, vec);
+		(g->is_boxed ? plan_boxes : plan_slot)(g, vec);
 		g->shared_bytes += g->turns * g->stages * g->slot_bytes;
 	}
 	g->barrier_at = g->shared_bytes;
@@ -126,7 +141,7 @@ static void keep_apart(struct attention_gpu *g, const struct tcb_target *target,
 	const size_t together = tcb_div_up((size_t)g->grid[0] * g->grid[1] * g->grid[2], sms);
 	const size_t all = tcb_shared_limit(target) + ATTENTION_BLOCK_SHARED;
 	g->used_bytes = g->shared_bytes;
-	if (g->pdl && together <= TOGETHER_MOST)
+	if (g->pdl && together <= TOGETHER_MOST && !(g->is_early && g->occ > 1))
 		g->shared_bytes = (unsigned)tcb_most(g->shared_bytes,
 						     tcb_round_up(all / (together + 1) + 1, ATTENTION_BULK_ALIGN) -
 							     ATTENTION_BLOCK_SHARED);
@@ -168,10 +183,15 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->n = (unsigned)s->n;
 	g->k = (unsigned)s->k;
 	g->v = (unsigned)attention_v(s);
-	g->k_blocks = (unsigned)tcb_div_up(g->k, ATTENTION_K_BLOCK);
+	g->copy = (enum tcb_copy)KNOB(COPY);
+	g->is_boxed = g->copy == TCB_COPY_BULK && !g->is_short[0] && !g->is_short[1];
+	g->k_blocks = (unsigned)(g->is_boxed ? ATTENTION_BOX / ATTENTION_K_BLOCK * tcb_div_up(g->k, ATTENTION_BOX)
+					     : tcb_div_up(g->k, ATTENTION_K_BLOCK));
 	g->v_blocks = (unsigned)tcb_div_up(g->v, ATTENTION_K_BLOCK);
 	g->k_rest = g->k % ATTENTION_K_BLOCK;
 	g->v_rest = g->v % ATTENTION_K_BLOCK;
+	g->q_gap = attention_q_gap(problem);
+	g->out_gap = attention_out_gap(problem);
 	g->group = (unsigned)attention_group(s);
 	g->kv_heads = s->words.kv;
 	g->sequences = s->words.sequences;
@@ -207,7 +227,8 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 	g->slots = g->splitk / g->cluster;
 	g->is_dealt = geometry->knob[TCB_KNOB_SCHED] == TCB_SCHED_STREAMK;
 	g->occ = KNOB_COUNT(OCC);
-	g->pdl = KNOB(PDL) == 1;
+	g->pdl = KNOB(PDL) != 0;
+	g->is_early = KNOB(PDL) == TCB_PDL_EARLY;
 	g->join = (enum tcb_join)KNOB(JOIN);
 	g->token_tiles = (unsigned)tcb_div_up(g->m, g->tokens);
 	g->head_tiles = (unsigned)tcb_div_up(g->group, g->heads);
@@ -219,8 +240,8 @@ void attention_gpu_plan(const struct tcb_problem *problem, const struct tcb_targ
 		g->head_bytes[v] = head_bytes(problem, v);
 		g->token_bytes[v] = g->kv_heads * g->head_bytes[v];
 	}
-	g->copy = (enum tcb_copy)KNOB(COPY);
 	g->stages = KNOB_COUNT(STAGES);
+	g->lead = KNOB(LEAD);
 	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
 	plan_grid(g, KNOB(BLOCKS), sms);
 	plan_memory(g, KNOB_COUNT(VEC));
@@ -234,11 +255,14 @@ static unsigned registers(const struct attention_gpu *g)
 	const unsigned in_registers = g->q_block ? ATTENTION_K_BLOCK : k;
 	const unsigned q = g->columns * g->q_terms * in_registers / (g->is_coded ? 16 : 8);
 	const unsigned sums = (g->columns + 1) / 2 * g->kv / 2 + g->columns * (g->v_part / 4 + 4) + words;
-	const unsigned loaded = g->copy == TCB_COPY_LDG ? g->kv * (k + g->v_wide) / 64 : 16;
+	/* Of long heads places of more copies than a loop has registers for. */
+	const unsigned places = g->q_block && g->copy == TCB_COPY_ASYNC ? (unsigned)tcb_most(g->copies[0], 16) : 16;
+	const unsigned loaded = g->copy == TCB_COPY_LDG ? g->kv * (k + g->v_wide) / 64 : places;
 	const unsigned coded = g->is_coded ? 8 + (g->is_wide ? 8 + g->kv * g->k / 256 : 0) : 0;
 	const unsigned dealt = g->is_dealt ? DEALT_REGISTERS : 0;
-	/* The last block's merge beside two ways to take codes apart. */
-	const unsigned merge = g->join == TCB_JOIN_LAST && g->kind[0] != g->kind[1] ? MIXED_MERGE_REGISTERS : 0;
+	/* The last block's merge, beside two ways to take codes apart, or of long rows. */
+	const unsigned merge =
+		g->join == TCB_JOIN_LAST && (g->kind[0] != g->kind[1] || g->q_block) ? LAST_MERGE_REGISTERS : 0;
 	return q + sums + loaded + coded + dealt + merge + (g->is_wide ? 16 : 0) + (g->is_kept ? 2 * g->copies[0] : 0) +
 	       46;
 }
@@ -279,10 +303,11 @@ RULE(rule_knobs)
 	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(WARPS) | KNOB_BIT(SPLITK) | KNOB_BIT(JOIN) | KNOB_BIT(CLUSTER) |
 			     KNOB_BIT(PDL) | KNOB_BIT(OCC) | KNOB_BIT(HEADS) | KNOB_BIT(COPY) | KNOB_BIT(STAGES) |
 			     KNOB_BIT(VEC) | (attention_has_blocks(problem) ? KNOB_BIT(GROUP) : 0);
-	return tcb_gpu_sets_knobs(geometry, set, KNOB_BIT(SCHED) | KNOB_BIT(BLOCKS)) /* rule_dealing */
+	const uint64_t free = KNOB_BIT(SCHED) | KNOB_BIT(BLOCKS) | KNOB_BIT(LEAD); /* rule_dealing, rule_lead */
+	return tcb_gpu_sets_knobs(geometry, set, free)
 		       ? NULL
 		       : "a GPU's geometry sets isa, warps, vec, stages, splitk, copy, pdl, occ, join, cluster and "
-			 "heads, with KV of blocks group, may set sched and blocks, and sets no other knob";
+			 "heads, with KV of blocks group, may set sched, blocks and lead, and sets no other knob";
 }
 
 RULE(rule_group)
@@ -364,6 +389,8 @@ int attention_gpu_copies(const struct tcb_problem *problem, unsigned vec)
 
 int attention_gpu_has_bulk(const struct tcb_problem *problem, const struct tcb_target *target)
 {
+	if (!attention_has_codes(problem))
+		return target->cuda.capability >= 90 && !problem->shape.words.page;
 	const size_t row = tcb_kv_bytes(attention_of(problem)->kv, problem->shape.k);
 	const int are_blocks = attention_has_blocks(problem) && tcb_kv_is_even(attention_of(problem)->kv);
 	/* Rows of an odd number of 16 bytes are in banks as they are wanted. */
@@ -386,9 +413,11 @@ RULE(rule_copy)
 	if (copy == TCB_COPY_LDG ? stages != 1 : stages < 2 || stages > STAGES_MAX)
 		return "stages must be 1 with copy=ldg, else 2 to 8";
 	if (copy == TCB_COPY_BULK && !attention_gpu_has_bulk(problem, target))
-		return "copy=bulk needs sm_90, K and V in blocks of one kind, heads of 32, 64, 128 or 256 values in "
-		       "both, "
-		       "no pages, and tokens of a multiple of 16 bytes";
+		return "copy=bulk needs sm_90 and no pages, and K and V of 16 bits, or in blocks of one kind, heads of "
+		       "32, 64, 128 or 256 values in both and tokens of a multiple of 16 bytes";
+	if (copy == TCB_COPY_BULK && !attention_has_codes(problem) && value_warps(geometry) > 1 &&
+	    attention_gpu_part(problem, value_warps(geometry)) % ATTENTION_BOX)
+		return "with copy=bulk warps that share a row's values must have a multiple of 64 each";
 	if (copy == TCB_COPY_BULK && KNOB(VEC) != 16)
 		return "vec must be 16 with copy=bulk";
 	if (!attention_gpu_copies(problem, KNOB(VEC)))
@@ -441,6 +470,36 @@ RULE(rule_dealing)
 	return tiles_of(problem, geometry) * pieces > INT32_MAX ? "sched=streamk counts pieces to 2^31 only" : NULL;
 }
 
+/* Whether tokens are multiples of 16 bytes in K and V. */
+static int has_whole_units(const struct tcb_problem *problem)
+{
+	const size_t heads = problem->shape.words.kv;
+	return heads * head_bytes(problem, 0) % UNIT_MOST == 0 && heads * head_bytes(problem, 1) % UNIT_MOST == 0;
+}
+
+int attention_gpu_has_lead(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const struct tcb_words *words = &problem->shape.words;
+	return target->cuda.capability >= 90 && !words->page && !words->prefix && has_whole_units(problem);
+}
+
+RULE(rule_lead)
+{
+	const int32_t lead = geometry->knob[TCB_KNOB_LEAD];
+	const struct tcb_words *words = &problem->shape.words;
+	if (lead == TCB_KNOB_UNSET)
+		return NULL;
+	if (lead < 1 || lead > LEAD_MAX)
+		return "lead must be 1 to 8, or left out";
+	if (KNOB(PDL) != 1 || is_dealt(geometry))
+		return "lead needs pdl=1, and no sched: else no launch before is waited for where pieces are known";
+	if (words->page || words->prefix)
+		return "lead needs a shape without pages and prefix";
+	return attention_is_wgmma(geometry) || has_whole_units(problem)
+		       ? NULL
+		       : "lead needs tokens of a multiple of 16 bytes in K and V";
+}
+
 RULE(rule_blocks)
 {
 	const unsigned warps = KNOB(WARPS), splitk = KNOB(SPLITK);
@@ -482,6 +541,20 @@ static size_t blocks_of(const struct tcb_problem *problem, const struct tcb_targ
 				  : tiles_of(problem, geometry) * KNOB(SPLITK);
 }
 
+RULE(rule_pdl)
+{
+	const struct tcb_words *words = &problem->shape.words;
+	if (KNOB(PDL) != TCB_PDL_EARLY)
+		return tcb_gpu_rule_pdl(problem, target, geometry);
+	if (target->cuda.capability < 90 || attention_is_wgmma(geometry) || KNOB(COPY) != TCB_COPY_ASYNC ||
+	    geometry->knob[TCB_KNOB_SCHED] == TCB_SCHED_STREAMK)
+		return "pdl=4 needs sm_90 and copy=async, and neither wgmma nor sched=streamk";
+	return words->page || words->prefix || tcb_kv_kind_format(attention_k_kind(problem)) ||
+			       tcb_kv_kind_format(attention_v_kind(problem))
+		       ? "pdl=4 wants K and V in one piece and not in blocks, and no prefix"
+		       : NULL;
+}
+
 /* The default space. */
 RULE(policy_usual)
 {
@@ -490,9 +563,11 @@ RULE(policy_usual)
 	unusual += KNOB(HEADS) != group && rows < ATTENTION_COLUMNS && problem->shape.m * group > rows;
 	const int has_codes = attention_has_codes(problem);
 	const size_t blocks = blocks_of(problem, target, geometry), sms = tcb_most(target->cuda.sm_count, 1);
-	if (attention_is_wgmma(geometry)) /* rows without a query */
-		unusual += 2 * (problem->shape.m < geometry->tile[TCB_MICRO].m &&
-				rows / 4 > problem->shape.m * KNOB(HEADS));
+	if (attention_is_wgmma(
+		    geometry)) /* rows without a query, more of those with long heads, of which a warp has few */
+		unusual +=
+			2 * (problem->shape.m < geometry->tile[TCB_MICRO].m &&
+			     rows / (attention_gpu_is_long(&problem->shape) ? 16 : 4) > problem->shape.m * KNOB(HEADS));
 	else
 		unusual += 2 * (geometry->tile[TCB_MICRO].m > tcb_power_of_two_up(problem->shape.m));
 	unusual += KNOB(PDL) == 0 && target->cuda.capability >= 90 && !has_codes;
@@ -500,7 +575,8 @@ RULE(policy_usual)
 	unusual += row_warps(geometry) > 1 && rows <= ATTENTION_COLUMNS;
 	unusual += KNOB(STAGES) > 4;
 	unusual += KNOB(OCC) > 2;
-	unusual += KNOB(CLUSTER) > 1;
+	unusual +=
+		KNOB(CLUSTER) > 1 && (blocks > sms || KNOB(CLUSTER) != KNOB(SPLITK)); /* few blocks, joined at once */
 	unusual += !has_codes && KNOB(COPY) == TCB_COPY_ASYNC && row_warps(geometry) == 1 &&
 		   !attention_gpu_is_long(&problem->shape) && !problem->shape.words.view;
 	unusual += has_codes && KNOB(COPY) == TCB_COPY_ASYNC && KNOB(VEC) == 16 &&
@@ -527,10 +603,11 @@ const struct tcb_rule attention_decode_gpu_rules[] = {
 	{ 0, 0, attention_rule_wgmma },
 	{ TCB_FIELD_KNOB(GROUP), 0, rule_group },
 	{ READS_DEALING | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(HEADS) | TCB_FIELD_TILES, 0, rule_dealing },
+	{ READS_DEALING | TCB_FIELD_KNOB(LEAD) | TCB_FIELD_KNOB(PDL) | TCB_FIELD_KNOB(ISA), 0, rule_lead },
 	{ READS_BLOCKS, 0, rule_blocks },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_TILES, TCB_RULE_DOUBLE,
 	  rule_idle },
-	{ TCB_FIELD_KNOB(PDL), 0, tcb_gpu_rule_pdl },
+	{ 0, 0, rule_pdl },
 	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(BLOCKS), 0, tcb_gpu_rule_occ },
 	{ 0, TCB_RULE_POLICY, policy_usual },
 	{ 0, 0, NULL },

@@ -5,9 +5,9 @@
  *
  * A lane has of row g of each of the tile's columns eight values of each block of 32,
  * those that it has of K: 8 c to 8 c + 7, or of K in blocks 4 c to 4 c + 3 and as many
- * from 16 + 4 c on.  f32 values become terms of 16 bits: the value rounded, what that
- * left rounded, and so on.  f16 has too few exponents for that, so each row is brought
- * to a largest value between 2^14 and 2^15 first.
+ * from 16 + 4 c on; of K in boxes of 64 values 16 c to 16 c + 7 are of one block, the next eight of another.  f32
+ * values become terms of 16 bits: the value rounded, what that left rounded, and so on.  f16 has too few exponents for
+ * that, so each row is brought to a largest value between 2^14 and 2^15 first.
  *
  * group=256: values become whole numbers of a power of two for each row, the smallest
  * with which the largest is at most 32,639, or of three terms 8,355,711; these are
@@ -18,6 +18,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/attention/attention_gpu.h"
 
 #define LOG2_E 1.4426950408889634
@@ -65,25 +66,38 @@ static kit_op lane_row(struct attention_reader *r, kit_op q, unsigned n)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const unsigned bytes = (unsigned)tcb_type_bytes(g->io), lane = (g->is_blocks[0] ? VALUES / 2 : VALUES) * bytes;
+	const unsigned bytes = (unsigned)tcb_type_bytes(g->io);
+	const unsigned lane = (g->is_blocks[0] ? VALUES / 2 : g->is_boxed ? 2 * VALUES : VALUES) * bytes;
 	const kit_op own = u_min(b, u_add(b, r->g, I(ATTENTION_COLUMNS * n)), I(g->own_rows - 1));
 	const kit_op row = attention_row(r, own, 0);
 	const kit_op head = u_add(b, r->w->first_head, u_rem(b, row, I(g->heads)));
 	const kit_op in_kv = u_min(b, head, I(g->group - 1));
 	const kit_op all = r->head[n] = u_mad(b, r->w->kv_head, I(g->group), in_kv);
-	const kit_op at = u_mad(b, u_mad(b, r->w->sequence, I(g->m), attention_token_of(r->w, row)),
-				I(g->kv_heads * g->group), all);
-	const kit_op of_lane = l_mad_wide(b, r->c, I(lane), q);
+	const kit_op token = u_mad(b, r->w->sequence, I(g->m), attention_token_of(r->w, row));
+	const kit_op at = u_mad(b, token, I(g->kv_heads * g->group), all);
+	const kit_op of_lane = l_mad_wide(b, r->c, I(lane), tcb_kit_past_gaps(b, q, token, g->q_gap));
 	return tcb_ptx_assume_aligned(b, tcb_kit_element(b, of_lane, at, bytes * g->k), lane < 16 ? lane : 16);
 }
 
-/* COUNT words of the last block, AT bytes on: zeros in lanes whose values would be past the head's. */
-static void load_rest(struct attention_reader *r, kit_op row, unsigned at, const char *type, kit_op *out,
-		      unsigned count)
+/* The first value of block I that lane 0 has, and how many of four lanes have values of it that there are. */
+static unsigned first_value(const struct attention_gpu *g, unsigned i)
+{
+	return g->is_boxed ? i / 2 * ATTENTION_BOX + i % 2 * VALUES : i * ATTENTION_K_BLOCK;
+}
+
+static unsigned lanes_of(const struct attention_gpu *g, unsigned i)
+{
+	const unsigned first = first_value(g, i), apart = g->is_boxed ? 2 * VALUES : VALUES;
+	return first < g->k ? (unsigned)tcb_least(tcb_div_up(g->k - first, apart), 4) : 0;
+}
+
+/* COUNT words of a block that is not whole, AT bytes on: zeros in all but the first LANES. */
+static void load_rest(struct attention_reader *r, kit_op row, unsigned at, unsigned lanes, const char *type,
+		      kit_op *out, unsigned count)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op is_there = u_lt(b, r->c, I(g->k_rest / VALUES));
+	const kit_op is_there = u_lt(b, r->c, I(lanes));
 	for (unsigned i = 0; i < count; i++)
 		out[i] = g->io == TCB_TYPE_F32 ? f_set(b, F(0)) : b_set(b, I(0));
 	for (unsigned done = 0; done < count; done += 4)
@@ -97,14 +111,15 @@ static void load(struct attention_reader *r, kit_op row, unsigned i, const char 
 	const struct attention_gpu *g = r->w->g;
 	const enum tcb_kit_memory memory = tcb_kit_input(g->pdl);
 	const unsigned block = ATTENTION_K_BLOCK * (unsigned)tcb_type_bytes(g->io);
+	const unsigned at = first_value(g, i) * (unsigned)tcb_type_bytes(g->io);
 	const unsigned width = g->is_blocks[0] ? count / 2 : count < 4 ? count : 4;
-	if (g->k_rest && i + 1 == g->k_blocks) {
-		load_rest(r, row, block * i, type, out, count);
+	if (lanes_of(g, i) < 4) {
+		load_rest(r, row, at, lanes_of(g, i), type, out, count);
 		return;
 	}
 	for (unsigned done = 0; done < count; done += width)
 		tcb_kit_load(&r->w->kit.b, memory, type,
-			     tcb_ptx_at(row, block * i + (g->is_blocks[0] ? block / 2 * (done / width) : 4 * done)),
+			     tcb_ptx_at(row, at + (g->is_blocks[0] ? block / 2 * (done / width) : 4 * done)),
 			     out + done, width);
 }
 

@@ -9,7 +9,7 @@
  * than 16 bits values 4 g to 4 g + 3.
  *
  * Pitches in shared memory: of K's 16-bit rows 64 bytes modulo 128, of its FP8 32 modulo 64,
- * of blocks, and of V's rows, 16 modulo 32: no two lanes meet in a bank.
+ * of blocks, and of V's rows, 16 modulo 32, boxes are swizzled: no two lanes meet in a bank.
  */
 #include "kernels/attention/attention_gpu.h"
 
@@ -106,6 +106,42 @@ static void registers_begin(struct attention_reader *r)
 
 /* --- copy=async --- */
 
+/*
+ * Rows of a box are 128 bytes, whose 16-byte places are turned round by exclusive or with the row's number modulo 8.
+ * Of K a lane has token g's places 2 c, in even blocks, and 2 c + 1: an exclusive or with 16.  Of V it has tokens 2 c
+ * and 2 c + 1, whose place g, or half of place g / 2 of the upper or lower four, is turned round by 2 c, and by one
+ * more.
+ */
+static void boxes_begin(struct attention_reader *r)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op two = u_shl(b, r->c, I(1));
+	r->k_in_box = u_mad(b, u_xor(b, two, r->g), I(16), u_mul(b, r->g, I(ATTENTION_BOX_BYTES)));
+	const kit_op row = u_mul(b, two, I(ATTENTION_BOX_BYTES));
+	const kit_op place = g->v_words < 4 ? u_shr(b, r->g, I(1)) : r->g;
+	r->v_in_box = u_mad(b, u_xor(b, place, two), I(16), row);
+	if (g->v_words < 4)
+		r->v_in_box = u_mad(b, u_and(b, r->g, I(1)), I(8), r->v_in_box);
+	if (g->value_warps > 1)
+		r->v_in_box =
+			u_mad(b, r->part, I(g->v_part / ATTENTION_BOX * g->kv * ATTENTION_BOX_BYTES), r->v_in_box);
+}
+
+/* The lane's places in the slot in use, whose address is a multiple of what swizzling repeats after. */
+static void write_box_places(struct attention_reader *r)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const unsigned align = 4 * g->v_words;
+	r->k_lane = tcb_ptx_assume_aligned(b, u_add(b, r->ring.slot, r->k_in_box), 16);
+	r->k_odd = tcb_ptx_assume_aligned(b, u_xor(b, r->k_lane, I(16)), 16);
+	r->v_odd[0] = tcb_ptx_assume_aligned(b, u_add(b, u_add(b, r->ring.slot, I(g->v_at)), r->v_in_box), align);
+	r->v_odd[1] = tcb_ptx_assume_aligned(b, u_xor(b, r->v_odd[0], I(16)), align);
+	for (unsigned i = 2; i < 4 && g->v_words < 4; i++)
+		r->v_odd[i] = tcb_ptx_assume_aligned(b, u_xor(b, r->v_odd[i - 2], I(64)), align);
+}
+
 static void ring_begin(struct attention_reader *r)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
@@ -118,6 +154,10 @@ static void ring_begin(struct attention_reader *r)
 		tcb_kit_ring_barriers(b, &r->ring, r->turn, u_add(b, r->w->kit.shared, I(g->barrier_at)));
 		tcb_kit_ring_barriers_init(b, &r->ring, u_eq(b, r->thread, I(0)));
 		attention_ring_barrier(r);
+	}
+	if (g->is_boxed) {
+		boxes_begin(r);
+		return;
 	}
 	attention_ring_begin(r);
 	/* Of V in Q4_0 lanes g and g + 4 have a word together, the first of them its low halves. */
@@ -199,6 +239,40 @@ void attention_read_first(struct attention_reader *r, kit_op begin, kit_op first
 		ask(r, begin, u_add(b, first, I(i * g->turns)), end, tcb_kit_ring_slot(&r->ring, (int)i));
 }
 
+void attention_read_old(struct attention_reader *r, kit_op begin, kit_op first, kit_op end)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op old = s_sub(b, r->length, I(g->m));
+	for (unsigned i = 0; i + 1 < g->stages; i++) {
+		const kit_op piece = u_add(b, first, I(i * g->turns));
+		const struct tcb_kit_slot slot = tcb_kit_ring_slot(&r->ring, (int)i);
+		tcb_ptx_if_begin(b, u_lt(b, piece, end));
+		attention_ring_fill_before(r, u_mad(b, piece, I(g->kv), begin), old, &slot);
+		tcb_ptx_if_end(b);
+		tcb_kit_ring_filled(b, &r->ring);
+	}
+}
+
+/* All of such a piece again: it is in the L2. */
+void attention_read_new(struct attention_reader *r, kit_op begin, kit_op first, kit_op end)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op old = s_sub(b, r->length, I(g->m));
+	for (unsigned i = 0; i + 1 < g->stages; i++) {
+		const kit_op piece = u_add(b, first, I(i * g->turns));
+		const struct tcb_kit_slot slot = tcb_kit_ring_slot(&r->ring, (int)i);
+		const kit_op from = u_mad(b, piece, I(g->kv), begin);
+		const kit_op is_new = s_lt(b, old, u_add(b, from, I(g->kv)));
+		tcb_ptx_if_begin(b, u_lt_and(b, piece, end, is_new));
+		copies_wait(b, I(0)); /* what they bring is overwritten */
+		attention_ring_fill(r, from, &slot);
+		tcb_ptx_if_end(b);
+	}
+	tcb_kit_ring_filled(b, &r->ring);
+}
+
 void attention_read_piece(struct attention_reader *r, kit_op begin, kit_op piece, kit_op end)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
@@ -214,7 +288,7 @@ void attention_read_piece(struct attention_reader *r, kit_op begin, kit_op piece
 	    tcb_kit_ring_slot(&r->ring, TCB_KIT_SLOT_BEFORE));
 	if (r->ring.is_bulk)
 		attention_ring_clear(r, u_mad(b, piece, I(g->kv), begin));
-	write_places(r);
+	(g->is_boxed ? write_box_places : write_places)(r);
 }
 
 /* Zeros that threads stored (attention_ring_clear) come before the copies of what takes their place; barriers are set
@@ -382,6 +456,10 @@ void attention_k_block(struct attention_reader *r, unsigned s, unsigned h, unsig
 	const unsigned at = (16 * s + 8 * h) * g->pitch[0] + block_at(g, 0, i);
 	if (g->is_blocks[0]) {
 		k_codes(r, s, h, i, out, scale_out);
+	} else if (g->is_boxed) {
+		const unsigned row = i / 2 * g->kv + 16 * s + 8 * h;
+		tcb_kit_load(b, TCB_KIT_SHARED, "b32",
+			     tcb_ptx_at(i % 2 ? r->k_odd : r->k_lane, row * ATTENTION_BOX_BYTES), out, 4);
 	} else if (g->copy == TCB_COPY_LDG) {
 		for (unsigned w = 0; w < 4; w++)
 			out[w] = r->k_words[s][i][h][w];
@@ -410,6 +488,12 @@ void attention_v_block(struct attention_reader *r, unsigned s, unsigned t, unsig
 	} else if (g->copy == TCB_COPY_LDG) {
 		for (unsigned w = 0; w < g->v_words; w++)
 			out[w] = r->v_words[s][i][t][w];
+	} else if (g->is_boxed) {
+		/* i: of 64 values, or of 32 */
+		const unsigned box = g->v_words < 4 ? i / 2 : i, is_upper = g->v_words < 4 ? i % 2 : 0;
+		tcb_kit_load(&r->w->kit.b, TCB_KIT_SHARED, "b32",
+			     tcb_ptx_at(r->v_odd[t % 2 + 2 * is_upper], (box * g->kv + token) * ATTENTION_BOX_BYTES),
+			     out, g->v_words);
 	} else {
 		tcb_kit_load(&r->w->kit.b, TCB_KIT_SHARED, "b32",
 			     tcb_ptx_at(r->v_lane, token * g->pitch[1] + 8 * 4 * g->v_words * i), out, g->v_words);

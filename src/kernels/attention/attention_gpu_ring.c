@@ -16,7 +16,7 @@
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/gpu/tile_ring.h"
 
-enum { BOX_RANK = 3, UNIT = 16, TURN_BARRIER = 1 /* named barrier of the first turn */ };
+enum { BOX_RANK = 3, BOXES_RANK = 4, UNIT = 16, TURN_BARRIER = 1 /* named barrier of the first turn */ };
 
 static int is_in_line(const struct attention_gpu *g)
 {
@@ -95,6 +95,8 @@ void attention_ring_begin(struct attention_reader *r)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
+	if (g->is_boxed) /* what heads are short of whole boxes copies make zeros */
+		return;
 	if (g->copy == TCB_COPY_BULK) {
 		const kit_op row = u_mul(b, r->w->kv_head, I(g->row_bytes[0]));
 		r->within[0] = r->within[1] = u_and(b, row, I(UNIT - 1));
@@ -133,19 +135,57 @@ static void copy(struct attention_reader *r, unsigned v, kit_op to, unsigned at,
 		tcb_ptx_unguard(b);
 }
 
-/* A row, which begins between two words or not, in words from where it begins on. */
-static void copy_odd(struct attention_reader *r, unsigned v, kit_op to, unsigned at, kit_op row, kit_op within,
-		     const kit_op *is_own)
+/* Whether half of a row's last word may be nobody's: rows of an odd number of halves where a sequence's tokens, or a
+ * page's, may be one. */
+static int has_ends(const struct attention_gpu *g, unsigned v)
+{
+	return g->is_odd[v] && !g->is_within && g->row_bytes[v] == g->head_bytes[v] && g->token_bytes[v] % 4 &&
+	       (!g->page || g->page % 2);
+}
+
+/* Whether ROW of this lane, number NUMBER, has such a word: it is the last head's of the last token, and not off. */
+static kit_op is_end(struct attention_reader *r, kit_op number, kit_op row)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
-	const kit_op off = u_and(b, u_from_l(b, row), I(2));
+	const kit_op token = g->page ? u_rem(b, number, I(g->page)) : number;
+	const kit_op last = g->page ? I(g->page - 1) : u_sub(b, r->tokens, I(1));
+	const kit_op is_even = u_eq(b, u_and(b, u_from_l(b, row), I(2)), I(0));
+	return u_eq_and(b, token, last, u_eq_and(b, r->w->kv_head, I(g->kv_heads - 1), is_even));
+}
+
+/* A row, which begins between two words or not, in words from where it begins on; of ENDS, bits of the piece's tokens
+ * (NULL: there are none), all but the last word. */
+static void copy_odd(struct attention_reader *r, unsigned v, kit_op to, unsigned at, kit_op row, kit_op token,
+		     kit_op within, const kit_op *ends, const kit_op *is_own)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
 	const kit_op from = tcb_kit_behind(b, l_and(b, row, I(-4)), within);
-	/* The last word of a row that is not off is half the next row's, or nobody's: two bytes are read.  (ptxas puts
-	 * how many are not into the address's low bits; compute-sanitizer takes it for a read of four.) */
-	const kit_op is_last = u_eq(b, within, I((int64_t)g->unit[v] * (g->units[v] - 1)));
-	const kit_op bytes = u_select(b, I(2), I(4), u_eq_and(b, off, I(0), is_last));
-	copy(r, v, to, at, from, &bytes, is_own);
+	kit_op is_copied = I(0);
+	if (ends) {
+		is_copied = p_or(b, u_ne(b, within, I((int64_t)g->unit[v] * (g->units[v] - 1))),
+				 u_eq(b, u_and(b, u_shr(b, *ends, token), I(1)), I(0)));
+		if (is_own)
+			is_copied = p_and(b, is_copied, *is_own);
+	}
+	copy(r, v, to, at, from, NULL, ends ? &is_copied : is_own);
+}
+
+/* What copy_odd leaves out of ROW, the lane's, where IS_LEFT: its last half, by a load (a copy of two bytes of four is
+ * one of four to tools that watch memory). */
+static void copy_end(struct attention_reader *r, unsigned v, kit_op row, kit_op is_left,
+		     const struct tcb_kit_slot *slot)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const unsigned at = slot->at + (v ? g->v_at : 0) + g->unit[v] * (g->units[v] - 1);
+	tcb_ptx_if_begin(b, u_lt_and(b, r->thread, I(g->kv), is_left));
+	const kit_op half = tcb_kit_get(b, tcb_kit_input(g->pdl), "u16",
+					tcb_ptx_at(tcb_ptx_assume_aligned(b, row, 2), g->row_bytes[v] - 2));
+	const kit_op to = u_mad(b, r->w->kit.lane, I(g->pitch[v]), slot->base);
+	tcb_kit_put(b, TCB_KIT_SHARED, "u32", tcb_ptx_at(tcb_ptx_assume_aligned(b, to, 4), at), u_from_u16(b, half));
+	tcb_ptx_if_end(b);
 }
 
 /* Whether the last of a row's copies is one too many for some heads. */
@@ -182,6 +222,12 @@ static void fill(struct attention_reader *r, kit_op first, const struct tcb_kit_
 		const unsigned own_rows = g->v_own ? v : 0; /* whose widths V's rows have */
 		const kit_op all = v ? r->v : r->k;
 		const kit_op base = is_in_line(g) ? l_mad_wide(b, first, r->row_bytes[v], all) : all;
+		kit_op ends, own_row, is_left;
+		if (has_ends(g, v)) {
+			own_row = l_mad_wide(b, row, r->row_bytes[v], base);
+			is_left = is_end(r, row, own_row);
+			ends = u_lanes_where(b, is_left);
+		}
 		for (unsigned j = 0; j < g->copies[v]; j++) {
 			kit_op token = r->unit_token[j % ATTENTION_UNITS_MAX], from, to[2];
 			if (g->is_kept) {
@@ -200,11 +246,13 @@ static void fill(struct attention_reader *r, kit_op first, const struct tcb_kit_
 				bytes = u_select(b, I(g->unit[v]), I(0), u_lt(b, token, *left));
 			const kit_op *guard = tell_own(r, own_rows, j, token, to[own_rows], &is_own) ? &is_own : NULL;
 			if (g->is_odd[v] && !g->is_within)
-				copy_odd(r, v, place, at, own, from, guard);
+				copy_odd(r, v, place, at, own, token, from, has_ends(g, v) ? &ends : NULL, guard);
 			else
 				copy(r, v, place, at, tcb_kit_behind(b, is_in_line(g) ? base : own, from),
 				     left ? &bytes : NULL, guard);
 		}
+		if (has_ends(g, v))
+			copy_end(r, v, own_row, is_left, slot);
 	}
 }
 
@@ -242,13 +290,73 @@ void attention_ring_barrier(struct attention_reader *r)
 kit_op attention_ring_tensor(struct attention_writer *w, const char *name, size_t operand)
 {
 	const struct attention_gpu *g = w->g;
+	const uint64_t row = (operand == ATTENTION_V ? g->v : g->k) * 2, token = row * g->kv_heads;
+	const struct tcb_tensor boxes = { operand,
+					  { .type = g->is_bf16 ? TCB_PTX_BF16 : TCB_PTX_F16,
+					    .rank = BOXES_RANK,
+					    .size = { row / 2, g->kv_heads, g->n, g->sequences },
+					    .stride = { 0, row, token, token * g->n },
+					    .box = { ATTENTION_BOX, 1, g->kv, 1 },
+					    .swizzle = ATTENTION_BOX_BYTES } };
 	const struct tcb_tensor tensor = { operand,
 					   { .type = TCB_PTX_U16,
 					     .rank = BOX_RANK,
 					     .size = { g->token_bytes[0] / 2, g->n, g->sequences },
 					     .stride = { 0, g->token_bytes[0], (uint64_t)g->token_bytes[0] * g->n },
 					     .box = { g->pitch[0] / 2, g->kv, 1 } } };
-	return tcb_kit_tensor(&w->kit, name, &tensor);
+	return tcb_kit_tensor(&w->kit, name, g->is_boxed ? &boxes : &tensor);
+}
+
+/* The box of K's values, or V's (V), numbered I of a piece from token FIRST on. */
+static void box_at(struct attention_reader *r, unsigned i, kit_op first, kit_op out[BOXES_RANK])
+{
+	out[0] = I(ATTENTION_BOX * i);
+	out[1] = r->w->kv_head;
+	out[2] = first;
+	out[3] = r->w->sequence;
+}
+
+static void fill_boxes(struct attention_reader *r, kit_op first, const struct tcb_kit_slot *slot)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const unsigned bytes = g->kv * ATTENTION_BOX_BYTES;
+	kit_op where[BOXES_RANK];
+	tcb_ptx_if_begin(b, u_eq(b, r->thread, I(0)));
+	tcb_kit_expect(b, slot->barrier, I(g->slot_bytes));
+	for (unsigned v = 0; v < (g->is_view ? 1 : 2); v++)
+		for (unsigned i = 0; i < g->boxes[v]; i++) {
+			box_at(r, i, first, where);
+			tcb_kit_copy_box(b, slot->base, slot->at + (v ? g->v_at : 0) + i * bytes, v ? r->v : r->k,
+					 where, BOXES_RANK, slot->barrier, NULL);
+		}
+	tcb_ptx_if_end(b);
+}
+
+void attention_ring_ahead(struct attention_reader *r, kit_op first)
+{
+	const struct attention_gpu *g = r->w->g;
+	kit_op where[BOXES_RANK];
+	for (unsigned v = 0; v < (g->is_view ? 1 : 2); v++)
+		for (unsigned i = 0; i < g->boxes[v]; i++) {
+			box_at(r, i, first, where);
+			tcb_kit_box_ahead(&r->w->kit.b, v ? r->v : r->k, where, BOXES_RANK);
+		}
+}
+
+/* Rows of V from the one numbered LEFT on. */
+static void clear_boxes(struct attention_reader *r, kit_op left)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const struct attention_gpu *g = r->w->g;
+	const kit_op zero = b_set(b, I(0)), zeros[] = { zero, zero, zero, zero };
+	const unsigned bytes = g->kv * ATTENTION_BOX_BYTES;
+	const kit_op own = u_mad(b, r->thread, I(UNIT), u_mul(b, left, I(ATTENTION_BOX_BYTES)));
+	const kit_op loop = tcb_ptx_for_begin(b, own, I(bytes), I((int64_t)g->team * WARP * UNIT), 0);
+	const kit_op at = tcb_ptx_assume_aligned(b, u_add(b, r->ring.slot, loop), UNIT);
+	for (unsigned i = 0; i < g->boxes[1]; i++)
+		tcb_kit_store(b, TCB_KIT_SHARED, "b32", tcb_ptx_at(at, g->v_at + i * bytes), zeros, 4);
+	tcb_ptx_for_end(b);
 }
 
 /* Boxes begin at 16 bytes of a token, the row within them. */
@@ -265,7 +373,7 @@ static void fill_bulk(struct attention_reader *r, kit_op first, const struct tcb
 	tcb_ptx_if_end(b);
 }
 
-/* A scale of 0 is enough in V, whose codes are numbers whatever they are; scores are masked. */
+/* Of blocks a scale of 0 is enough in V, whose codes are numbers whatever they are; scores are masked. */
 void attention_ring_clear(struct attention_reader *r, kit_op first)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
@@ -273,6 +381,12 @@ void attention_ring_clear(struct attention_reader *r, kit_op first)
 	const kit_op left = u_sub(b, u_add(b, r->last, I(1)), first);
 	const kit_op zero = b16_set(b, I(0));
 	tcb_ptx_if_begin(b, u_lt(b, left, I(g->kv)));
+	if (g->is_boxed) {
+		clear_boxes(r, left);
+		attention_ring_barrier(r);
+		tcb_ptx_if_end(b);
+		return;
+	}
 	const kit_op row = u_mad(b, r->thread, I(g->pitch[1]), u_add(b, r->ring.slot, r->within[1]));
 	tcb_ptx_guard(b, u_ge_and(b, r->thread, left, u_lt(b, r->thread, I(g->kv))));
 	for (unsigned i = 0; i < g->v_blocks; i++)
@@ -283,12 +397,19 @@ void attention_ring_clear(struct attention_reader *r, kit_op first)
 	tcb_ptx_if_end(b);
 }
 
+void attention_ring_fill_before(struct attention_reader *r, kit_op first, kit_op end, const struct tcb_kit_slot *slot)
+{
+	struct tcb_ptx_build *b = &r->w->kit.b;
+	const kit_op left = s_max(b, s_sub(b, end, first), I(0));
+	fill(r, first, slot, &left, I(0));
+}
+
 void attention_ring_fill(struct attention_reader *r, kit_op first, const struct tcb_kit_slot *slot)
 {
 	struct tcb_ptx_build *b = &r->w->kit.b;
 	const struct attention_gpu *g = r->w->g;
 	if (g->copy == TCB_COPY_BULK) {
-		fill_bulk(r, first, slot);
+		(g->is_boxed ? fill_boxes : fill_bulk)(r, first, slot);
 		return;
 	}
 	if (!is_in_line(g)) {

@@ -113,6 +113,8 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	tcb_axis_add(a, 0);
 	if (target->cuda.capability >= 90)
 		ADD(a, 1);
+	if (attention_gpu_has_lead(problem, target))
+		ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_LEAD), 1, 2, 4);
 	return count;
 }
 
@@ -183,13 +185,13 @@ static void fill_gpu(const struct tcb_problem *problem, const struct tcb_target 
 	out->knob[TCB_KNOB_OCC] = (int32_t)together;
 	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
-	out->knob[TCB_KNOB_PDL] = splitk > 1 && target->cuda.capability >= 90;
+	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
 }
 
 /*
  * All query heads of a KV head in a tile, four warps, as many splits as fill the GPU: flash-decoding's.  Many query
  * tokens: each warp has rows of its own, of eight tokens and two heads, and all share a piece of KV.  Measured on an
- * H100: results/h100/2026-11-26.
+ * H100 and an H200: results/h100/2026-11-26, results/h200/2026-11-29/attention.
  */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
@@ -223,8 +225,19 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	 * that warps share; V of K's rows is read once. */
 	const int is_async = attention_has_codes(problem) || widest > ATTENTION_Q_LONG || s->words.view ||
 			     (is_f32 && is_long) || row_warps > 1;
+	const int is_bulk = !attention_has_codes(problem) && !is_f32 && values == 2 && row_warps == 1 &&
+			    attention_gpu_has_bulk(problem, target) && attention_gpu_copies(problem, 16) &&
+			    attention_gpu_part(problem, values) % ATTENTION_BOX == 0;
+	const int is_short = widest <= SHORT && !is_async && !is_f32;
+	if (is_bulk && rows == ATTENTION_COLUMNS)
+		warps *= 2;
+	/* A warp has more on its way at a time, and there are half as many parts to merge. */
+	if (is_short && heads * tokens <= ATTENTION_COLUMNS) {
+		warps /= 2;
+		piece *= 2;
+	}
 	/* Whole rows as they are aligned, but not 4 bytes at a time. */
-	while (!attention_gpu_copies(problem, (unsigned)vec) ||
+	while (!attention_gpu_copies(problem, (unsigned)vec) || (vec < 16 && is_bulk) ||
 	       (vec < 16 && vec != 8 && attention_gpu_copies(problem, 16)))
 		vec *= 2;
 	const size_t pieces = tcb_div_up(s->n, piece);
@@ -237,7 +250,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	/* Of FP8 a warp has more to do for as many bytes: it wants others beside it. */
 	const int is_fp8 = !has_blocks && attention_has_codes(problem) && !is_f32 && row_warps == 1 && !is_long;
 	/* Four blocks leave a q of several terms too few registers. */
-	const size_t resident = s->k <= SHORT && !is_async && !is_f32 ? 2 * DEFAULT_OCC : DEFAULT_OCC;
+	const size_t resident = is_short ? 2 * DEFAULT_OCC : DEFAULT_OCC;
 	const size_t together = is_async && !is_coded && row_warps == 1 ? 1 : resident;
 	const size_t splitk =
 		tcb_least(wave(problem, target, together, heads, tokens * row_warps), tcb_most(pieces / kv_warps, 1));
@@ -249,7 +262,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
 	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
 	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
-	out->knob[TCB_KNOB_COPY] = is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
+	out->knob[TCB_KNOB_COPY] = is_bulk ? TCB_COPY_BULK : is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG;
 	out->knob[TCB_KNOB_VEC] = (int32_t)vec;
 	out->knob[TCB_KNOB_STAGES] = row_warps > 1 ? SHARED_STAGES
 				     : is_coded    ? CODED_STAGES + (s->k <= SHORT)
@@ -257,7 +270,9 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 						   : 1;
 	out->knob[TCB_KNOB_CLUSTER] = 1;
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
-	out->knob[TCB_KNOB_PDL] = splitk > 1 && target->cuda.capability >= 90; /* the merge begins meanwhile */
+	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
+	if (out->knob[TCB_KNOB_PDL] && !is_async && attention_gpu_has_lead(problem, target))
+		out->knob[TCB_KNOB_LEAD] = 1;
 	out->knob[TCB_KNOB_OCC] = is_long || heads * tokens > ATTENTION_COLUMNS ? 1 : (int32_t)resident;
 	out->knob[TCB_KNOB_HEADS] = (int32_t)heads;
 	if (has_blocks)

@@ -10,10 +10,13 @@
 enum {
 	GROUP_WARPS = 4,
 	STAGES_MAX = 6,
+	USUAL_STAGES = 4,
+	LONG_STAGES = 3,
 	WIDE_KV = 128, /* KV tokens of a tile where V is short */
 	SHORT_V = 128,
 	LONG_V = 256,
 	USUAL_ROWS = 32,
+	USUAL_HEADS = 8,
 	ALIGN = 256
 };
 
@@ -43,10 +46,8 @@ static size_t tokens_used(const struct tcb_problem *problem, size_t heads)
 int attention_wgmma_is_usual(const struct tcb_problem *problem, const struct tcb_target *target)
 {
 	const size_t heads = attention_wgmma_heads(problem);
-	/* Of K's rows that are V's, too, fewer rows are enough: they are read once for both products. */
-	const size_t least =
-		problem->shape.words.view && attention_v(&problem->shape) > LONG_V ? USUAL_ROWS / 2 : USUAL_ROWS;
-	return attention_has_wgmma(problem, target) && heads * tokens_used(problem, heads) >= least;
+	return attention_has_wgmma(problem, target) && heads >= USUAL_HEADS &&
+	       heads * tokens_used(problem, heads) >= USUAL_ROWS;
 }
 
 void attention_wgmma_plan(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -58,6 +59,7 @@ void attention_wgmma_plan(const struct tcb_problem *problem, const struct tcb_ta
 	g->tokens = (unsigned)tcb_least(g->tokens, g->m);
 	g->rows = g->tokens * g->heads;
 	g->workspace_bytes = 0;
+	p->lead = g->lead;
 	if (g->slots > 1) {
 		const size_t parts = (size_t)g->sequences * g->tiles * g->slots;
 		p->kv_parts = g->slots;
@@ -85,9 +87,8 @@ static const char *check_tiles(const struct tcb_problem *problem, const struct t
 		return "tiles' k must be the head size, rounded up to a power of two";
 	if (heads < ATTENTION_WGMMA_HEADS_MIN || heads > PREFILL_GROUP_ROWS || !tcb_is_power_of_two(heads) ||
 	    attention_group(&problem->shape) % heads || micro->m * heads != PREFILL_GROUP_ROWS)
-		return "heads must be 8, 16, 32 or 64 that divide the query heads of a KV head, and micro.m 64 / "
-		       "heads, "
-		       "with isa=wgmma";
+		return "heads must be 4, 8, 16, 32 or 64 that divide the query heads of a KV head, and micro.m 64 / "
+		       "heads, with isa=wgmma";
 	if (micro->n % 16 || micro->n < 32 || micro->n > PREFILL_KV_MAX || !tcb_is_power_of_two(micro->n))
 		return "micro.n must be 32, 64, 128 or 256 KV tokens with isa=wgmma";
 	if (page && page % micro->n && micro->n % page)
@@ -106,7 +107,7 @@ const char *attention_rule_wgmma(const struct tcb_problem *problem, const struct
 		return NULL;
 	if (!attention_has_wgmma(problem, target))
 		return "isa=wgmma needs sm_90, contract f16, K and V of f16 or bf16, V of at most 512 values, a "
-		       "multiple of 8 query heads of each KV head, and of pages 8, 16, 32, ... tokens and no window";
+		       "multiple of 4 query heads of each KV head, and of pages 8, 16, 32, ... tokens and no window";
 	const char *reason = check_tiles(problem, geometry);
 	if (reason)
 		return reason;
@@ -156,8 +157,8 @@ void attention_wgmma_default(const struct tcb_problem *problem, const struct tcb
 	const size_t splitk = tcb_least(whole, tcb_div_up(s->n, kv));
 	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
-	out->knob[TCB_KNOB_PDL] = splitk > 1; /* the merge begins meanwhile */
-	while (out->knob[TCB_KNOB_STAGES] < STAGES_MAX - 2) {
+	out->knob[TCB_KNOB_PDL] = 1;
+	while (out->knob[TCB_KNOB_STAGES] < (attention_v(s) > LONG_V ? LONG_STAGES : USUAL_STAGES)) {
 		out->knob[TCB_KNOB_STAGES]++;
 		prefill_gpu_plan(problem, target, out, &p);
 		if (p.shared_bytes > tcb_shared_limit(target)) {

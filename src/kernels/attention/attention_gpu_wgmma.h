@@ -14,7 +14,7 @@
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/attention/attention_prefill_gpu.h"
 
-enum { ATTENTION_WGMMA_HEADS_MIN = 8 };
+enum { ATTENTION_WGMMA_HEADS_MIN = 4 };
 
 /* attention_gpu_wgmma.c */
 

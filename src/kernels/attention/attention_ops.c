@@ -87,6 +87,8 @@ const char *attention_rule_plain(const struct tcb_problem *problem, const struct
 	(void)target, (void)geometry;
 	if (s->k % 32 || s->k > 256 || attention_v(s) != s->k)
 		return "heads must be of 32 to 256 values in steps of 32, of V as of K";
+	if (problem->x_stride || problem->y_stride)
+		return "there is no kernel for rows that do not follow each other";
 	return words->view || words->sinks || words->alibi || words->prefix
 		       ? "there is no kernel with vk, sinks, alibi or prefix"
 		       : NULL;
@@ -104,17 +106,17 @@ static size_t operands(const struct tcb_problem *problem, struct tcb_operand out
 	const enum tcb_type io = attention_io_type(problem);
 	const enum tcb_kv_kind k_kind = attention_k_kind(problem), v_kind = attention_v_kind(problem);
 	const size_t rows = s->words.sequences * s->m, heads = s->words.query, sequences = s->words.sequences;
-	const size_t q = heads * s->k, results = heads * attention_v(s), each = tcb_type_bytes(io);
+	const size_t q = heads * s->k, results = heads * attention_v(s);
 	const size_t tokens = tcb_kv_tokens(s), k = (size_t)s->words.kv * s->k,
 		     v = (size_t)s->words.kv * attention_v(s);
 	const struct tcb_operand all[ATTENTION_OPERANDS_MAX] = {
-		[ATTENTION_Q] = { "q", TCB_ROLE_INPUT, io, rows, q, rows * q * each, 0 },
+		[ATTENTION_Q] = tcb_operand_rows("q", TCB_ROLE_INPUT, io, rows, q, problem->x_stride),
 		[ATTENTION_K] = { "k", TCB_ROLE_INPUT, tcb_kv_kind_row(k_kind)->type, tokens, k,
 				  tcb_kv_kind_bytes(k_kind, tokens * k), 1, tcb_kv_kind_format(k_kind) },
 		[ATTENTION_V] = { "v", TCB_ROLE_INPUT, tcb_kv_kind_row(v_kind)->type, tokens, v,
 				  tcb_kv_kind_bytes(v_kind, tokens * v), 1, tcb_kv_kind_format(v_kind) },
 		[ATTENTION_LENGTHS] = words_of("lengths", TCB_TYPE_I32, 1, sequences),
-		[ATTENTION_OUT] = { "out", TCB_ROLE_OUTPUT, io, rows, results, rows * results * each, 0 },
+		[ATTENTION_OUT] = tcb_operand_rows("out", TCB_ROLE_OUTPUT, io, rows, results, problem->y_stride),
 		[ATTENTION_TABLE] = words_of("pages", TCB_TYPE_I32, sequences, tcb_kv_pages(s)),
 		[ATTENTION_SINKS] = words_of("sinks", TCB_TYPE_F32, 1, heads),
 		[ATTENTION_SLOPES] = words_of("slopes", TCB_TYPE_F32, 1, heads),
@@ -153,8 +155,10 @@ static void fill_q(const struct tcb_problem *problem, struct tcb_rng *rng, void 
 	const enum tcb_type io = attention_io_type(problem);
 	float values[ATTENTION_HEAD_MAX];
 	for (size_t i = 0; i < s->words.sequences * s->m * s->words.query; i++) {
-		draw(rng, spread[i % s->words.query % 3], s->k, values);
-		tcb_type_from_f32(io, values, s->k, (char *)q + i * s->k * tcb_type_bytes(io));
+		const size_t token = i / s->words.query, head = i % s->words.query;
+		draw(rng, spread[head % 3], s->k, values);
+		tcb_type_from_f32(io, values, s->k,
+				  (char *)q + (token * attention_q_apart(problem) + head * s->k) * tcb_type_bytes(io));
 	}
 }
 
@@ -277,11 +281,11 @@ static const struct tcb_shape prefill_shapes[] = {
 	{                                                          \
 		.kv = kv_, .example = "2048x2048x128,h32/8,causal" \
 	}
-enum {
-	ATTENTION_WORDS = TCB_KV_WORDS | 1u << TCB_WORD_WINDOW | 1u << TCB_WORD_CAP | 1u << TCB_WORD_CAUSAL |
-			  1u << TCB_WORD_VALUES | 1u << TCB_WORD_VIEW | 1u << TCB_WORD_SINKS | 1u << TCB_WORD_ALIBI |
-			  1u << TCB_WORD_PREFIX
-};
+#define ATTENTION_WORDS                                                                                   \
+	(TCB_KV_WORDS | UINT64_C(1) << TCB_WORD_WINDOW | UINT64_C(1) << TCB_WORD_CAP |                    \
+	 UINT64_C(1) << TCB_WORD_CAUSAL | UINT64_C(1) << TCB_WORD_VALUES | UINT64_C(1) << TCB_WORD_VIEW | \
+	 UINT64_C(1) << TCB_WORD_SINKS | UINT64_C(1) << TCB_WORD_ALIBI | UINT64_C(1) << TCB_WORD_PREFIX | \
+	 UINT64_C(1) << TCB_WORD_BITS)
 #define ATTENTION_OP(kv_, ID, k_, v_, io_, text, kind, KIND, SIDES, summary_, ...)       \
 	static const struct attention_op kind##_##kv_ = KIND(TCB_KV_##ID);               \
 	const struct tcb_op tcb_op_attention_##kind##_##kv_ = {                          \
@@ -302,6 +306,7 @@ enum {
 		.reference = attention_reference,                                        \
 		.drawn_columns = attention_drawn_columns,                                \
 		.reference_flop_ns = 1,                                                  \
+		.stride_unit = ATTENTION_HEAD_UNIT,                                      \
 		.flops = flops,                                                          \
 		.traffic = traffic,                                                      \
 	};

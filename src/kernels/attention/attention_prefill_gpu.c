@@ -81,7 +81,7 @@ static void write_limits(struct prefill_writer *w)
 	}
 }
 
-void prefill_write_tile(struct prefill_writer *w, kit_op item)
+static void place_tile(struct prefill_writer *w, kit_op item)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct prefill_gpu *g = w->g;
@@ -94,6 +94,21 @@ void prefill_write_tile(struct prefill_writer *w, kit_op item)
 	w->sequence = heads.whole;
 	w->head = u_mul(b, heads.rest, I(g->heads));
 	w->kv_head = u_div(b, heads.rest, I(head_tiles));
+}
+
+void prefill_write_tile_ahead(struct prefill_writer *w, kit_op item)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	place_tile(w, item);
+	w->length = u_min(b, tcb_kit_entry(b, TCB_KIT_RELAXED, w->lengths, w->sequence), I(w->g->n));
+	write_limits(w);
+}
+
+void prefill_write_tile(struct prefill_writer *w, kit_op item)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	place_tile(w, item);
 	w->length = tcb_kit_entry(b, tcb_kit_input(g->pdl), w->lengths, w->sequence);
 	if (g->has_prefix)
 		w->prefix = tcb_kit_entry(b, tcb_kit_input(g->pdl), w->prefixes, w->sequence);
@@ -155,11 +170,12 @@ static kit_op tensor_param(struct prefill_writer *w, const char *name, enum atte
 	const int is_q = operand == ATTENTION_Q;
 	const size_t values = operand == ATTENTION_V ? g->v : g->k, row = values * 2;
 	const size_t heads = is_q ? (size_t)g->kv_heads * g->group : g->kv_heads, tokens = is_q ? g->m : g->n;
+	const size_t apart = row * heads + (is_q ? g->q_gap : 0);
 	struct tcb_tensor tensor = { attention_at(w->words, operand),
 				     { .type = g->type == TCB_TYPE_F16 ? TCB_PTX_F16 : TCB_PTX_BF16,
 				       .rank = 4,
 				       .size = { values, heads, tokens, g->sequences },
-				       .stride = { 0, row, row * heads, row * heads * tokens },
+				       .stride = { 0, row, apart, apart * tokens },
 				       .box = { PREFILL_BOX, is_q ? g->heads : 1, is_q ? g->own_rows / g->heads : g->kv,
 						1 },
 				       .swizzle = PREFILL_BOX_BYTES } };

@@ -97,6 +97,7 @@ struct prefill_gpu {
 	int has_scales[2];
 	size_t k_scales_at, v_scales_at;
 	unsigned scales_at, scale_pitch; /* bytes */
+	size_t q_gap, out_gap;           /* bytes between rows of q, and of out */
 	unsigned heads, tokens, rows;    /* of a block's tile: heads, query tokens, their product */
 	unsigned own_rows;               /* of a warp or warpgroup */
 	unsigned kv;                     /* KV tokens of a tile */
@@ -117,6 +118,7 @@ struct prefill_gpu {
 	 */
 	unsigned kv_parts, part_rows, part_wide;
 	size_t parts_ml_at;
+	unsigned lead; /* tiles of a block's part that are asked of the L2 before the launch before is over */
 };
 
 /* attention_prefill_plan.c */
@@ -178,6 +180,8 @@ struct prefill_rows {
 void prefill_write_kernel(struct prefill_writer *w, const char *name);
 /* Tile number ITEM, those that see most first. */
 void prefill_write_tile(struct prefill_writer *w, kit_op item);
+/* The same by what the length is before the launch before is over. */
+void prefill_write_tile_ahead(struct prefill_writer *w, kit_op item);
 /*
  * All tiles of a block: what is written in between is for one.  Blocks that stay take one of each round of tiles, from
  * the left and from the right by turns, so that who had a heavy one gets a light one.  is_dynamic: their first is that

@@ -176,9 +176,10 @@ static void load_q(struct mma_writer *x, unsigned sub)
 		const struct kit_split row = u_split(b, x->rows[sub].row[r], I(g->heads));
 		const kit_op head = u_add(b, w->head, row.rest);
 		const kit_op token = u_min(b, u_add(b, w->first_token, row.whole), u_sub(b, w->m, I(1)));
-		const kit_op index =
-			u_mad(b, u_mad(b, w->sequence, w->m, token), I((int64_t)g->kv_heads * g->group), head);
-		const kit_op at = l_mad_wide(b, c, I(2 * bytes), tcb_kit_element(b, w->q, index, g->k * bytes));
+		const kit_op of_all = u_mad(b, w->sequence, w->m, token);
+		const kit_op index = u_mad(b, of_all, I((int64_t)g->kv_heads * g->group), head);
+		const kit_op q = tcb_kit_past_gaps(b, w->q, of_all, g->q_gap);
+		const kit_op at = l_mad_wide(b, c, I(2 * bytes), tcb_kit_element(b, q, index, g->k * bytes));
 		if (g->is_f32) {
 			load_q_terms(x, sub, r, at);
 			continue;

@@ -153,6 +153,8 @@ void prefill_gpu_plan(const struct tcb_problem *problem, const struct tcb_target
 	g->has_sinks = s->words.sinks;
 	g->has_alibi = s->words.alibi;
 	g->has_prefix = s->words.prefix;
+	g->q_gap = attention_q_gap(problem);
+	g->out_gap = attention_out_gap(problem);
 	g->group = (unsigned)attention_group(s);
 	g->kv_heads = s->words.kv;
 	g->sequences = s->words.sequences;

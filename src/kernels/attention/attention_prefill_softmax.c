@@ -242,14 +242,13 @@ static void transpose(struct tcb_ptx_build *b, kit_op word[QUAD], const kit_op i
 		}
 }
 
-/* Contract f32: SUMS of a row times INVERSE, values 2c and 2c + 1 of each eight, to row INDEX of out. */
-static void store_floats(struct prefill_writer *w, const kit_op *sums, kit_op inverse, kit_op index, kit_op is_there,
+/* Contract f32: SUMS of a row times INVERSE, values 2c and 2c + 1 of each eight, to a head of out, at ROW. */
+static void store_floats(struct prefill_writer *w, const kit_op *sums, kit_op inverse, kit_op row, kit_op is_there,
 			 unsigned from, unsigned count)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const kit_op c = u_and(b, w->kit.lane, I(QUAD - 1));
-	const kit_op at =
-		tcb_ptx_assume_aligned(b, l_mad_wide(b, c, I(8), tcb_kit_element(b, w->out, index, w->g->v * 4)), 8);
+	const kit_op at = tcb_ptx_assume_aligned(b, l_mad_wide(b, c, I(8), row), 8);
 	tcb_ptx_guard(b, is_there);
 	for (unsigned i = 0; i < count / 8; i++) {
 		const kit_op value[2] = { f_mul(b, sums[4 * i], inverse), f_mul(b, sums[4 * i + 1], inverse) };
@@ -297,13 +296,14 @@ void prefill_write_out(struct prefill_writer *w, struct prefill_rows *rows, cons
 		const kit_op within = u_div(b, rows->row[r], I(g->heads));
 		const kit_op token = u_add(b, w->first_token, within);
 		const kit_op head = u_add(b, w->head, u_sub(b, rows->row[r], u_mul(b, within, I(g->heads))));
-		const kit_op index =
-			u_mad(b, u_mad(b, w->sequence, w->m, token), I((int64_t)g->kv_heads * g->group), head);
+		const kit_op of_all = u_mad(b, w->sequence, w->m, token);
+		const kit_op index = u_mad(b, of_all, I((int64_t)g->kv_heads * g->group), head);
+		const kit_op out = tcb_kit_past_gaps(b, w->out, of_all, g->out_gap);
+		const kit_op row = tcb_kit_element(b, out, index, g->v * (g->is_f32 ? 4 : 2));
 		if (g->is_f32) {
-			store_floats(w, sums + 2 * r, inverse, index, u_lt(b, token, w->m), from, count);
+			store_floats(w, sums + 2 * r, inverse, row, u_lt(b, token, w->m), from, count);
 			continue;
 		}
-		const kit_op row = tcb_kit_element(b, w->out, index, g->v * 2);
 		const kit_op at = tcb_ptx_assume_aligned(b, l_mad_wide(b, c, I(16), row), 16);
 		store_halves(w, sums + 2 * r, inverse,
 			     from ? tcb_ptx_assume_aligned(b, l_add(b, at, I(2 * from)), 16) : at, u_lt(b, token, w->m),

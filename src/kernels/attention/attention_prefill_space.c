@@ -114,7 +114,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_ISA] = is_wgmma ? TCB_ISA_WGMMA : TCB_ISA_MMA;
 	out->knob[TCB_KNOB_STAGES] = 2;
 	out->knob[TCB_KNOB_BLOCKS] = is_wgmma && tiles > tcb_most(target->cuda.sm_count, 1);
-	out->knob[TCB_KNOB_PDL] = attention_has_codes(problem) && target->cuda.capability >= 90;
+	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
 	if (attention_has_codes(problem))
 		out->knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
 	out->knob[TCB_KNOB_OCC] = 1;

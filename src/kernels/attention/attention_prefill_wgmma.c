@@ -604,10 +604,32 @@ static void write_worker(struct wgmma_writer *x)
 	open_turns(x, 1);
 }
 
+/* lead: the last tiles of the block's part, which come first, by the thread that copies. */
+static void write_lead(struct prefill_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct prefill_gpu *g = w->g;
+	tcb_ptx_if_begin(b, u_eq(b, w->kit.tid, I(GROUP_THREADS * g->workers)));
+	prefill_write_tile_ahead(w, u_block_x(b));
+	for (unsigned t = 1; t <= g->lead; t++) {
+		tcb_ptx_if_begin(b, u_ge(b, w->count, I(t)));
+		const kit_op first = u_mad(b, u_sub(b, w->count, I(t)), I(g->kv), w->begin);
+		for (unsigned v = 0; v < (g->is_view ? 1 : 2); v++)
+			for (unsigned i = 0; i < (v ? g->v_bytes : g->k_bytes) / (g->kv * PREFILL_BOX_BYTES); i++) {
+				const kit_op where[] = { I(PREFILL_BOX * i), w->kv_head, first, w->sequence };
+				tcb_kit_box_ahead(b, v ? w->v : w->k, where, 4);
+			}
+		tcb_ptx_if_end(b);
+	}
+	tcb_ptx_if_end(b);
+}
+
 void prefill_write_wgmma(struct prefill_writer *w)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	struct wgmma_writer x = { .w = w };
+	if (w->g->lead)
+		write_lead(w);
 	open_rings(&x);
 	tcb_kit_depend(&w->kit);
 	tcb_ptx_if_begin(b, u_ge(b, w->kit.warp, I(GROUP_WARPS * w->g->workers)));

@@ -106,7 +106,9 @@ static void open_tile(const struct job *job, size_t length, size_t prefix, const
 	memset(tile, 0, sizeof(*tile));
 	for (size_t r = 0; r < rows; r++) {
 		const size_t head = places[r].row % s->words.query;
-		const char *at = (const char *)job->operand[ATTENTION_Q] + places[r].row * s->k * tcb_type_bytes(io);
+		const size_t token = places[r].row / s->words.query;
+		const char *at = (const char *)job->operand[ATTENTION_Q] +
+				 (token * attention_q_apart(job->problem) + head * s->k) * tcb_type_bytes(io);
 		float q[HEAD];
 		tcb_type_to_f32(io, at, s->k, q);
 		attention_visible(s, length, prefix, places[r].token, &tile->from[r], &tile->to[r]);

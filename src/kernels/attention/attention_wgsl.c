@@ -271,9 +271,9 @@ void attention_wgsl_functions(struct attention_wgsl_writer *w)
 	if (tcb_kv_has_blocks(g->kv))
 		tcb_wgsl_add_floats_of(t);
 	if (g->io != TCB_TYPE_F32 || !tcb_kv_has_blocks(g->kv))
-		tcb_wgsl_add_from_halves(t, tcb_kv_row(g->kv)->io);
+		tcb_wgsl_add_from_halves(t, "from_halves", tcb_kv_row(g->kv)->io, 4);
 	if (g->io != TCB_TYPE_F32)
-		tcb_wgsl_add_to_halves(t, g->io);
+		tcb_wgsl_add_to_halves(t, "to_halves", g->io, 4);
 	write_q(w);
 	write_kv(w);
 	write_seen(w);

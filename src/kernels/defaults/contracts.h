@@ -9,8 +9,8 @@
 #include "kernels/op.h"
 
 /* OP's contracts at SHAPE that are at least as exact as LEAST, one of OP's, and take the same operands: bit 1u << enum
- * tcb_contract.  With TARGET (NULL: any) only those that OP has kernels for there; LEAST itself is always among them.
- */
+ * tcb_contract.  With TARGET (NULL: any) only those that OP has kernels for there; LEAST itself is always among them,
+ * and with the word bits alone. */
 unsigned tcb_contracts_from(const struct tcb_op *op, const struct tcb_shape *shape, const struct tcb_target *target,
 			    enum tcb_contract least);
 /* Of CONTRACTS, which hold LEAST, the one to take at SHAPE where nothing was measured. */

@@ -203,7 +203,7 @@ static int mend(const struct tcb_default_place *place, const struct tcb_target *
 
 /* GEOMETRY moved into the space.  Rows that are not whole lines cannot be streamed; all else holds for them, too. */
 int tcb_default_settle(const struct tcb_default_place *place, const struct tcb_target *target, tcb_fields whole,
-		       struct tcb_geometry *geometry)
+		       int mends, struct tcb_geometry *geometry)
 {
 	if (!tcb_default_move(place, whole, geometry))
 		return 0;
@@ -215,5 +215,5 @@ int tcb_default_settle(const struct tcb_default_place *place, const struct tcb_t
 			return 1;
 		geometry->knob[TCB_KNOB_STREAM] = 1;
 	}
-	return tcb_kind_of(target)->is_emitted && mend(place, target, geometry);
+	return mends && tcb_kind_of(target)->is_emitted && mend(place, target, geometry);
 }

@@ -34,8 +34,8 @@ int tcb_default_fill_in(const char *form, const struct tcb_default_place *place,
 			tcb_fields *whole_out);
 int tcb_default_is_legal(const struct tcb_default_place *place, const struct tcb_target *target,
 			 const struct tcb_geometry *geometry);
-/* Moves GEOMETRY into the space, and mends what is not legal there. */
+/* Moves GEOMETRY into the space, and where it MENDS changes what is not legal there, which takes up to 2 ms. */
 int tcb_default_settle(const struct tcb_default_place *place, const struct tcb_target *target, tcb_fields whole,
-		       struct tcb_geometry *geometry);
+		       int mends, struct tcb_geometry *geometry);
 
 #endif

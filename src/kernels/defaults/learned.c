@@ -15,21 +15,31 @@
 
 enum { LANES = 8, GROUPS = 4, BATCH = GROUPS * LANES };
 
-static const struct tcb_learned *const tables[] = { &tcb_learned_sm_90_quant_matmul };
+static const struct tcb_learned *const tables[] = { &tcb_learned_sm_90_quant_matmul, &tcb_learned_sm_90_quant_matvec,
+						    &tcb_learned_sm_90_matmul };
 
 const struct tcb_learned *tcb_learned_at(size_t index)
 {
 	return index < sizeof tables / sizeof *tables ? tables[index] : NULL;
 }
 
-/* Is PROBLEM's op of TABLE's family, with the kernels that it was learned of? */
+/* The words that SHAPE says, a bit each. */
+static uint64_t words_of(const struct tcb_words *words)
+{
+	uint64_t said = 0;
+#define SAID(ID, field, ...) said |= (words->field != 0) * (UINT64_C(1) << TCB_WORD_##ID);
+	TCB_SHAPE_WORDS(SAID)
+#undef SAID
+	return said;
+}
+
+/* Is PROBLEM of TABLE's family, of a kind that it was learned of? */
 static int is_member(const struct tcb_learned *table, const struct tcb_problem *problem,
 		     const struct tcb_target *target)
 {
-	const struct tcb_op *op = problem->op;
-	const struct tcb_side *side = tcb_op_side(op, target);
-	return side && op->format && !strcmp(op->name + strcspn(op->name, "_"), table->after) &&
-	       tcb_space_of(problem, target, NULL) == side->space;
+	const char *family = tcb_op_side(problem->op, target) ? tcb_space_of(problem, target, NULL)->family : NULL;
+	return family && !strcmp(family, table->family) && (table->contracts >> problem->contract & 1u) &&
+	       !(words_of(&problem->shape.words) & ~table->words);
 }
 
 static int is_near(const struct tcb_learned *table, const struct tcb_shape *shape)
@@ -49,12 +59,12 @@ static const struct tcb_learned *find(const struct tcb_problem *problem, const s
 	return NULL;
 }
 
-/* --- from a form to a candidate --- */
-
-static int64_t dimension(const struct tcb_shape *shape, enum tcb_axis_kind kind)
+int tcb_learned_has(const struct tcb_problem *problem, const struct tcb_target *target)
 {
-	return (int64_t)(kind == TCB_AXIS_TILE_M ? shape->m : kind == TCB_AXIS_TILE_N ? shape->n : shape->k);
+	return find(problem, target) != NULL;
 }
+
+/* --- from a form to a candidate --- */
 
 /* Is every tile a multiple of the one below? */
 static int is_nested(const struct tcb_geometry *geometry)
@@ -89,6 +99,11 @@ static void placing_init(struct placing *placing, const struct tcb_learned *tabl
 		placing->columns[i] = (struct column){ field, tcb_default_axis(&placing->place, field),
 						       !tcb_default_is_number(&placing->place, field) };
 	}
+}
+
+static int64_t dimension(const struct tcb_shape *shape, enum tcb_axis_kind kind)
+{
+	return (int64_t)(kind == TCB_AXIS_TILE_M ? shape->m : kind == TCB_AXIS_TILE_N ? shape->n : shape->k);
 }
 
 /* VALUE as COLUMN has it; of tiles a multiple of that of the level below, which OUT has. */
@@ -213,14 +228,21 @@ static const struct tcb_learned_loss *loss_of(const struct tcb_learned *table, s
 }
 
 const struct tcb_learned_loss *tcb_learned_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
-						    struct tcb_geometry *out)
+						    const struct tcb_geometry *other, struct tcb_geometry *out)
 {
+	int16_t features[TCB_LEARNED_FEATURE_COUNT];
 	const struct tcb_learned *table = find(problem, target);
 	struct placing placing;
 	if (!table)
 		return NULL;
 	placing_init(&placing, table, problem, target);
 	const struct choice choice = choose(table, &placing, target);
+	if (other) {
+		tcb_learned_features(problem, target, other, features);
+		*out = *other;
+	}
+	if (other && tcb_learned_predict(table, features) - table->margin < choice.predicted)
+		return loss_of(table, problem->shape.m);
 	if (choice.predicted == INT32_MAX)
 		return NULL;
 	(void)place_form(table, choice.form, &placing, out);

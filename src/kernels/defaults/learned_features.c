@@ -6,6 +6,7 @@
  */
 #include "kernels/defaults/learned_features.h"
 
+#include "base/kind.h"
 #include "base/sizes.h"
 #include "kernels/constraint.h"
 #include "kernels/formats.h"
@@ -102,7 +103,15 @@ static uint64_t resident_of(const struct tcb_target *target, const struct tcb_fo
 /* Work as blocks of threads, dealt to multiprocessors. */
 struct deal {
 	uint64_t tiles_m, tiles_n, blocks, rounds, resident, waves;
+	uint64_t run; /* of a block that stays: its steps along k, of whatever tiles; 0: blocks have whole tiles */
 };
+
+/* Streamed blocks that stay share all steps along k evenly, "stream-K": at most one tile fewer than blocks is cut. */
+static int is_dealt(const struct tcb_geometry *geometry)
+{
+	return geometry->knob[TCB_KNOB_BLOCKS] > 0 && geometry->knob[TCB_KNOB_XSTAGES] > 1 &&
+	       geometry->knob[TCB_KNOB_ISA] == TCB_ISA_WGMMA;
+}
 
 static struct deal deal_of(const struct tcb_target *target, const struct view *view)
 {
@@ -112,6 +121,12 @@ static struct deal deal_of(const struct tcb_target *target, const struct view *v
 	deal.rounds = tcb_div_up(deal.blocks, view->processors);
 	deal.resident = resident_of(target, &view->footprint);
 	deal.waves = tcb_div_up(deal.blocks, view->processors * deal.resident);
+	if (is_dealt(view->geometry)) {
+		const uint64_t steps = deal.blocks * tcb_div_up(view->k, UNIT_VALUES);
+		deal.blocks = tcb_least(steps, view->processors * knob(view, TCB_KNOB_BLOCKS));
+		deal.run = tcb_div_up(steps, deal.blocks);
+		deal.rounds = deal.waves = 1;
+	}
 	return deal;
 }
 
@@ -129,6 +144,8 @@ static void add_tiles(const struct view *view, const struct deal *deal, int16_t 
 	out[TCB_LEARNED_used_m] = clipped(share(shape->m, deal->tiles_m * midi->m));
 	out[TCB_LEARNED_used_n] = clipped(share(shape->n, deal->tiles_n * midi->n));
 	out[TCB_LEARNED_used_micro] = clipped(share(shape->m, tcb_round_up(shape->m, micro->m)));
+	out[TCB_LEARNED_used_micro_n] = clipped(share(shape->n, tcb_round_up(shape->n, micro->n)));
+	out[TCB_LEARNED_midi_k] = clipped(doublings(midi->k));
 }
 
 static void add_deal(const struct view *view, const struct deal *deal, int16_t *out)
@@ -149,8 +166,6 @@ static void add_deal(const struct view *view, const struct deal *deal, int16_t *
 	out[TCB_LEARNED_registers] = clipped((int64_t)footprint->thread_registers);
 	out[TCB_LEARNED_threads] = clipped((int64_t)footprint->block_threads);
 	out[TCB_LEARNED_accumulators] = clipped((int64_t)footprint->accumulators);
-	out[TCB_LEARNED_launched] = clipped(doublings(
-		tcb_most(footprint->grid[0], 1) * tcb_most(footprint->grid[1], 1) * tcb_most(footprint->grid[2], 1)));
 }
 
 /* What blocks read and multiply, and the multiprocessor that has most of them. */
@@ -158,7 +173,7 @@ static void add_work(const struct view *view, const struct deal *deal, int16_t *
 {
 	const struct tcb_tile *midi = &view->geometry->tile[TCB_MIDI];
 	const uint64_t n = view->shape->n, m = view->shape->m, splitk = knob(view, TCB_KNOB_SPLITK);
-	const uint64_t k = tcb_div_up(view->k, splitk);
+	const uint64_t k = deal->run ? deal->run * UNIT_VALUES : tcb_div_up(view->k, splitk);
 	const uint64_t weights = midi->n * k * view->weight_bits / 256, x = midi->m * k * view->x_bytes;
 	const uint64_t flops = (uint64_t)midi->m * midi->n * k;
 	const int even_weights = doublings(n * view->k * view->weight_bits / 256 / view->processors + 1);
@@ -171,18 +186,75 @@ static void add_work(const struct view *view, const struct deal *deal, int16_t *
 	out[TCB_LEARNED_busiest_flops] = clipped(doublings(deal->rounds * flops));
 	out[TCB_LEARNED_over_even_weights] = clipped(doublings(deal->rounds * weights) - even_weights);
 	out[TCB_LEARNED_over_even_flops] = clipped(doublings(deal->rounds * flops) - even_flops);
-	out[TCB_LEARNED_part_bytes] = clipped(doublings(splitk > 1 ? m * n * splitk * sizeof(float) : 0));
+	const uint64_t cut = deal->run % tcb_div_up(view->k, UNIT_VALUES) ? deal->blocks : 0;
+	out[TCB_LEARNED_part_bytes] = clipped(doublings(
+		splitk > 1 ? m * n * splitk * sizeof(float) : 2 * cut * (uint64_t)midi->m * midi->n * sizeof(float)));
+	out[TCB_LEARNED_dealt] = deal->run > 0;
+	out[TCB_LEARNED_run_tiles] = clipped(share(deal->run, tcb_div_up(view->k, UNIT_VALUES)));
 	out[TCB_LEARNED_intensity] = clipped(doublings(flops) - doublings(weights + x));
 }
 
-static void add_steps(const struct view *view, int16_t *out)
+static void add_steps(const struct view *view, const struct deal *deal, int16_t *out)
 {
 	const uint64_t parts = knob(view, TCB_KNOB_SPLITK) * knob(view, TCB_KNOB_KSPLIT) * knob(view, TCB_KNOB_UNROLL);
-	const uint64_t steps = tcb_div_up(tcb_div_up(view->k, UNIT_VALUES), parts),
+	const uint64_t all = deal->run ? deal->run : tcb_div_up(view->k, UNIT_VALUES), steps = tcb_div_up(all, parts),
 		       stages = knob(view, TCB_KNOB_STAGES);
 	out[TCB_LEARNED_steps] = clipped(doublings(steps));
 	out[TCB_LEARNED_step_rest] = clipped(share(steps % stages, stages));
 	out[TCB_LEARNED_steps_over_stages] = clipped(doublings(steps) - doublings(stages));
+}
+
+/* What words say. */
+static void add_words(const struct tcb_problem *problem, int16_t *out)
+{
+	const struct tcb_words *words = &problem->shape.words;
+	struct tcb_operand operands[TCB_OPERANDS_MAX];
+	out[TCB_LEARNED_type] = clipped(problem->op->type);
+	out[TCB_LEARNED_operands] = clipped((int64_t)problem->op->operands(problem, operands));
+	out[TCB_LEARNED_query] = clipped(doublings(words->query));
+	out[TCB_LEARNED_query_group] = clipped(words->kv ? words->query / words->kv : 0);
+	out[TCB_LEARNED_sequences] = clipped(doublings(words->sequences));
+	out[TCB_LEARNED_page] = clipped(words->page);
+	out[TCB_LEARNED_causal] = clipped(words->causal || words->window);
+	out[TCB_LEARNED_values] = clipped(words->values);
+	out[TCB_LEARNED_experts] = clipped(words->experts);
+	out[TCB_LEARNED_expert_rows] =
+		clipped(words->experts ? doublings(256 * problem->shape.m * words->used / words->experts) : 0);
+}
+
+static int over(uint64_t bytes, uint64_t cache)
+{
+	return cache ? doublings(bytes) - doublings(cache) : 0;
+}
+
+/* Of a processor: what threads have, and caches hold. */
+static void add_parts(const struct tcb_target *target, const struct view *view, int16_t *out)
+{
+	const struct tcb_tile *macro = &view->geometry->tile[TCB_MACRO];
+	const size_t *bytes = view->footprint.level_bytes;
+	const uint64_t parts = tcb_div_up(view->shape->m, macro->m) * tcb_div_up(view->shape->n, macro->n);
+	out[TCB_LEARNED_threads_all] = clipped(target->threads);
+	out[TCB_LEARNED_macro_m] = clipped(doublings(macro->m));
+	out[TCB_LEARNED_macro_n] = clipped(doublings(macro->n));
+	out[TCB_LEARNED_parts] = clipped(doublings(parts));
+	out[TCB_LEARNED_last_part] = clipped(share(parts, tcb_round_up(parts, view->processors)));
+	out[TCB_LEARNED_macro_bytes] = clipped(doublings(bytes[TCB_MACRO]));
+	out[TCB_LEARNED_midi_bytes] = clipped(doublings(bytes[TCB_MIDI]));
+	out[TCB_LEARNED_midi_of_l1] = clipped(over(bytes[TCB_MIDI], target->l1d_bytes));
+	out[TCB_LEARNED_midi_of_l2] = clipped(over(bytes[TCB_MIDI], target->l2_bytes));
+	out[TCB_LEARNED_macro_of_l2] = clipped(over(bytes[TCB_MACRO], target->l2_bytes));
+	out[TCB_LEARNED_element] = clipped((int64_t)view->footprint.element_bytes);
+	out[TCB_LEARNED_vectors] = clipped(view->footprint.vector_registers);
+}
+
+static void add_grid(const struct view *view, const struct deal *deal, int16_t *out)
+{
+	const size_t *grid = view->footprint.grid;
+	const uint64_t launched = (uint64_t)tcb_most(grid[0], 1) * tcb_most(grid[1], 1) * tcb_most(grid[2], 1);
+	const uint64_t places = view->processors * deal->resident, waves = tcb_div_up(launched, places);
+	out[TCB_LEARNED_launched] = clipped(doublings(launched));
+	out[TCB_LEARNED_grid_waves] = clipped(doublings(waves));
+	out[TCB_LEARNED_grid_last] = clipped(share(launched, waves * places));
 }
 
 void tcb_learned_features(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -192,7 +264,7 @@ void tcb_learned_features(const struct tcb_problem *problem, const struct tcb_ta
 	struct view view = {
 		.shape = &problem->shape,
 		.geometry = geometry,
-		.processors = tcb_most(target->cuda.sm_count, 1),
+		.processors = tcb_most(tcb_kind_of(target)->has_threads ? target->threads : target->cuda.sm_count, 1),
 		.k = tcb_most(problem->shape.k, 1),
 		.weight_bits = format ? 256 * format->block_bytes / format->block_values
 				      : 256 * tcb_type_bytes(problem->op->type),
@@ -206,7 +278,10 @@ void tcb_learned_features(const struct tcb_problem *problem, const struct tcb_ta
 	add_tiles(&view, &deal, out);
 	add_deal(&view, &deal, out);
 	add_work(&view, &deal, out);
-	add_steps(&view, out);
+	add_steps(&view, &deal, out);
+	add_words(problem, out);
+	add_parts(target, &view, out);
+	add_grid(&view, &deal, out);
 	for (int which = 0; which < TCB_KNOB_COUNT; which++)
 		out[TCB_LEARNED_KNOBS + which] = clipped(geometry->knob[which]);
 }

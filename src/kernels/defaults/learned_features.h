@@ -61,7 +61,35 @@
 	X(steps, "register tiles along k of a warp")                                     \
 	X(step_rest, "1024ths of a round of stages that the last steps are")             \
 	X(steps_over_stages, "steps for each stage")                                     \
-	X(intensity, "products for each byte that a block reads")
+	X(intensity, "products for each byte that a block reads")                        \
+	X(dealt, "1: blocks stay and have equal runs of all tiles' steps along k")       \
+	X(run_tiles, "of them, tiles that a block's run is as long as, in 1024ths")      \
+	X(used_micro_n, "share of the columns of all register tiles")                    \
+	X(type, "of operands that are not in blocks, by number")                         \
+	X(operands, "of the op")                                                         \
+	X(element, "bytes that are kept of an element")                                  \
+	X(query, "heads")                                                                \
+	X(query_group, "query heads for each KV head")                                   \
+	X(sequences, "the shape's")                                                      \
+	X(page, "tokens")                                                                \
+	X(causal, "1: queries see no later tokens")                                      \
+	X(values, "of a head of V, 0: as many as of K")                                  \
+	X(experts, "the shape's")                                                        \
+	X(expert_rows, "tokens of an expert, if all had as many")                        \
+	X(threads_all, "of a processor; 0 on a GPU")                                     \
+	X(macro_m, "the tile's")                                                         \
+	X(macro_n, "the tile's")                                                         \
+	X(midi_k, "the tile's")                                                          \
+	X(parts, "macro tiles")                                                          \
+	X(last_part, "share of the threads that are busy over all macro tiles")          \
+	X(macro_bytes, "of a macro tile's operands")                                     \
+	X(midi_bytes, "of a midi tile's")                                                \
+	X(midi_of_l1, "of them, over those of the first cache")                          \
+	X(midi_of_l2, "over those of the second")                                        \
+	X(macro_of_l2, "of a macro tile's operands, over the second")                    \
+	X(grid_waves, "rounds of a launch's blocks, as many as fit")                     \
+	X(grid_last, "share of the places that its blocks take over all of them")        \
+	X(vectors, "vector registers")
 
 enum tcb_learned_feature {
 #define TCB_LEARNED_FEATURE_ENUM(name, help) TCB_LEARNED_##name,

@@ -5,9 +5,8 @@
  */
 #include "kernels/delta/delta_cpu.h"
 
-#include <string.h>
-
 #include "base/sizes.h"
+#include "kernels/cpu/cpu_plan.h"
 #include "kernels/simd/isas.h"
 
 enum { STREAM_ALIGN = 64 };
@@ -21,32 +20,17 @@ static size_t task_count(const struct tcb_problem *problem, const struct tcb_geo
 static enum tcb_status delta_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 				  struct tcb_plan *out, struct tcb_error *err)
 {
-	const int32_t *knob = geometry->knob;
 	const int is_chunked = delta_is_chunked(geometry);
-	memset(out, 0, sizeof(*out));
-	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
-	if (!variant || !variant->entry)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro=%zux%zu", problem->op_name,
-				geometry->tile[TCB_MICRO].m, geometry->tile[TCB_MICRO].n);
-	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_SCHED] < 0 || knob[TCB_KNOB_PREFETCH] < 0 ||
-	    knob[TCB_KNOB_STREAM] < 0 || knob[TCB_KNOB_STREAM] > 1)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads, sched, prefetch and stream",
-				problem->op_name);
+	TCB_TRY(tcb_cpu_plan(problem, geometry, TCB_NEEDS(PREFETCH) | TCB_NEEDS(STREAM), out, err));
 	const size_t tokens = geometry->tile[TCB_MIDI].m;
 	if (tokens > (is_chunked ? DELTA_CHUNK_MAX : DELTA_DECODE_TOKENS_MAX) ||
 	    (is_chunked && (tokens % DELTA_CHUNK_LEAST || DELTA_CHUNK_MAX % tokens)))
 		return tcb_fail(err, TCB_E_ILLEGAL, "midi.m=%zu: up to 16 tokens one by one, or chunks of 16, 32 or 64",
 				tokens);
-	if (is_chunked && geometry->tile[TCB_MIDI].n % variant->micro.n)
+	if (is_chunked && geometry->tile[TCB_MIDI].n % out->variant->micro.n)
 		return tcb_fail(err, TCB_E_ILLEGAL, "midi.n=%zu is not a multiple of micro.n=%zu",
-				geometry->tile[TCB_MIDI].n, variant->micro.n);
-	if ((size_t)knob[TCB_KNOB_THREADS] > task_count(problem, geometry))
-		return tcb_fail(err, TCB_E_ILLEGAL, "threads=%d, but midi.n=%zu makes only %zu tasks",
-				knob[TCB_KNOB_THREADS], geometry->tile[TCB_MIDI].n, task_count(problem, geometry));
-	out->problem = *problem;
-	out->geometry = *geometry;
-	out->variant = variant;
-	out->threads = (unsigned)knob[TCB_KNOB_THREADS];
+				geometry->tile[TCB_MIDI].n, out->variant->micro.n);
+	TCB_TRY(tcb_cpu_plan_shares(out, task_count(problem, geometry), "midi.n", err));
 	if (is_chunked)
 		out->workspace_bytes = out->threads * delta_chunk_workspace(problem, geometry);
 	else if (delta_of(problem)->is_prefill)

@@ -16,11 +16,15 @@ enum {
 	DEFAULT_WARPS = 4,
 	DEFAULT_LANES = 8,
 	DEFAULT_UNROLL = 4,
-	CHUNK_REGISTERS_MAX = 192, /* of the state, values, what tokens add and y, in a lane */
+	CHUNK_REGISTERS_MAX = 176, /* of the state, values, what tokens add and y, in a lane */
+	CHUNK_REGISTERS = 72,      /* and others */
+	REGISTERS_OF_SM = 65536,
 	CHUNK_WARPS_MAX = 16,
-	DEFAULT_CHUNK_TOKENS = 32,
-	DEFAULT_CHUNK_WARPS = 4,
-	CHUNKED_FROM = 24 /* tokens: with fewer a chunk is mostly filled up */
+	CHUNK_STAGES_MAX = 4,
+	CHUNK_TAKEN_MAX = 16,
+	DEFAULT_TOKENS = 32, /* of a chunk: on an H200 0.89 to 0.94 of what chunks of 64 take */
+	DEFAULT_VALUES = 32, /* of a block of chunks, */
+	CHUNKED_FROM = 24    /* tokens: with fewer a chunk is mostly filled up */
 };
 
 static size_t rounded_k(const struct tcb_problem *problem)
@@ -45,9 +49,31 @@ static int is_chunked(const struct tcb_geometry *geometry)
 }
 
 /* Registers of a lane. */
-static size_t chunk_registers(const struct tcb_problem *problem, size_t tokens)
+static size_t chunk_registers(const struct delta_gpu *g)
 {
-	return problem->shape.k / 2 + 3 * tokens / 2;
+	return g->key_groups * g->tile / 2 + 2 * g->warp_values;
+}
+
+static void plan_chunks(const struct tcb_geometry *geometry, struct delta_gpu *g)
+{
+	const size_t sequences = g->sequences;
+	g->chunk = (unsigned)tcb_least(tcb_most(geometry->tile[TCB_MIDI].m, DELTA_CHUNK_LEAST), DELTA_CHUNK_MAX);
+	g->chunks = (unsigned)tcb_div_up(g->m, g->chunk);
+	g->warp_values = (unsigned)tcb_most(geometry->tile[TCB_MICRO].n, 1);
+	g->stages = KNOB(STAGES);
+	g->cluster = KNOB_COUNT(CLUSTER);
+	g->is_bulk = KNOB(COPY) == TCB_COPY_BULK;
+	if (g->is_bulk)
+		g->threads += WARP;
+	g->taken = KNOB_COUNT(HEADS);
+	g->parts = (unsigned)tcb_div_up(tcb_div_up(g->heads, g->key_heads), g->taken);
+	g->key_groups = (unsigned)tcb_div_up(g->k / CHUNK_TILE, tcb_most(g->warps, 1));
+	g->shared_bytes = (g->is_bulk ? CHUNK_BARRIERS_BYTES : 0) + g->stages * chunk_slot_bytes(g) +
+			  g->tile * chunk_row(g) + (g->has_correction ? 3 : 2) * g->chunk * chunk_value_row(g);
+	g->prepare_shared = chunk_rows_bytes(g) + (g->has_correction ? 2 * chunk_system_bytes(g) : 0) +
+			    4 * CHUNK_NUMBERS * g->chunk * g->taken + 4 * (g->heads + 1);
+	g->records_at = tcb_round_up(sequences * g->chunks * g->key_heads * chunk_rows_bytes(g), 256);
+	g->workspace_bytes = g->records_at + sequences * g->chunks * g->heads * chunk_record_bytes(g);
 }
 
 void delta_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct delta_gpu *out)
@@ -78,12 +104,8 @@ void delta_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry
 	g->pdl = KNOB(PDL) == 1;
 	g->stream = KNOB(STREAM) == 1;
 	g->is_chunked = is_chunked(geometry);
-	g->chunk = (unsigned)tcb_least(geometry->tile[TCB_MIDI].m, DELTA_CHUNK_MAX);
-	if (g->is_chunked) {
-		g->helpers = geometry->knob[TCB_KNOB_PREP] == TCB_PREP_WARPS ? CHUNK_HELPERS : 0;
-		g->threads += g->helpers * WARP;
-		g->shared_bytes = chunk_slots(g) * chunk_slot_bytes(g) + (g->helpers ? 2 : 1) * chunk_set_bytes(g);
-	}
+	if (g->is_chunked)
+		plan_chunks(geometry, g);
 }
 
 static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -104,9 +126,9 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	out->blocks_together = 1;
 	out->accumulators = 2 * g.unroll;
 	if (g.is_chunked) {
-		out->thread_registers = (unsigned)chunk_registers(problem, g.chunk) + 60;
-		out->accumulators = g.chunk / 2;
-		out->shared_bytes = g.shared_bytes;
+		out->thread_registers = (unsigned)chunk_registers(&g) + CHUNK_REGISTERS;
+		out->accumulators = g.warp_values;
+		out->shared_bytes = tcb_most(g.shared_bytes, g.prepare_shared);
 		out->shared_dynamic = 1;
 	}
 	out->grid[0] = (size_t)g.tiles * g.heads;
@@ -121,9 +143,11 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 RULE(rule_knobs)
 {
 	const uint64_t set = KNOB_BIT(ISA) | KNOB_BIT(WARPS) | KNOB_BIT(VEC) | KNOB_BIT(STREAM) | KNOB_BIT(PDL);
-	return tcb_gpu_sets_knobs(geometry, is_chunked(geometry) ? set | KNOB_BIT(PREP) : set, 0)
+	const uint64_t of_chunks = KNOB_BIT(STAGES) | KNOB_BIT(COPY) | KNOB_BIT(HEADS) | KNOB_BIT(CLUSTER);
+	return tcb_gpu_sets_knobs(geometry, is_chunked(geometry) ? set | of_chunks : set, 0)
 		       ? NULL
-		       : "a GPU's geometry sets isa, warps, vec, stream and pdl, with isa=mma prep, and no other knob";
+		       : "a GPU's geometry sets isa, warps, vec, stream and pdl, with isa=mma stages, copy, heads "
+			 "and cluster, and no other knob";
 }
 
 RULE(rule_isa)
@@ -133,7 +157,7 @@ RULE(rule_isa)
 	if (is_chunked(geometry) && !delta_of(problem)->is_prefill)
 		return "isa=mma is of prompts";
 	if (is_chunked(geometry) && target->cuda.capability < 80)
-		return "isa=mma multiplies tf32, from sm_80 on";
+		return "isa=mma multiplies bf16 and tf32, from sm_80 on";
 	if (delta_of(problem)->state == TCB_TYPE_BF16 && target->cuda.capability < 80)
 		return "a state in bf16 needs sm_80";
 	return tcb_gpu_rule_isa(problem, target, geometry);
@@ -142,20 +166,53 @@ RULE(rule_isa)
 /* Chunks. */
 RULE(rule_chunk)
 {
-	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
-	const size_t tokens = geometry->tile[TCB_MIDI].m;
+	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO], *midi = &geometry->tile[TCB_MIDI];
 	if (!is_chunked(geometry))
 		return NULL;
-	if (micro->m != CHUNK_EIGHT || micro->n != CHUNK_VALUES || micro->k != CHUNK_EIGHT || KNOB(VEC) != 16)
-		return "isa=mma has micro=8x16x8 and vec=16";
-	if (tokens % DELTA_CHUNK_LEAST || !tokens || DELTA_CHUNK_MAX % tokens)
+	if (micro->m != CHUNK_TILE || micro->k != CHUNK_TILE || KNOB(VEC) != 16)
+		return "isa=mma has micro.m=16, micro.k=16 and vec=16";
+	if (midi->m % DELTA_CHUNK_LEAST || !midi->m || DELTA_CHUNK_MAX % midi->m)
 		return "midi.m must be 16, 32 or 64 with isa=mma";
-	if (KNOB(PREP) != TCB_PREP_BLOCK && KNOB(PREP) != TCB_PREP_WARPS)
-		return "prep must be block or warps";
-	if (KNOB(WARPS) > CHUNK_WARPS_MAX)
-		return "isa=mma takes up to 16 warps";
-	return chunk_registers(problem, tokens) > CHUNK_REGISTERS_MAX
-		       ? "k / 2 and 3/2 of a chunk's tokens are more than 192 registers"
+	if (!micro->n || micro->n % CHUNK_TILE || midi->n % micro->n || midi->n > DELTA_TILE_MAX)
+		return "with isa=mma micro.n must be 16 or more and divide midi.n, up to 128 values";
+	return KNOB(WARPS) != midi->m / micro->m * (midi->n / micro->n) || KNOB(WARPS) > CHUNK_WARPS_MAX
+		       ? "with isa=mma warps must be micro tiles of midi.m times midi.n, up to 16"
+		       : NULL;
+}
+
+/* What they go through. */
+RULE(rule_copies)
+{
+	if (!is_chunked(geometry))
+		return NULL;
+	if (KNOB(STAGES) < 2 || KNOB(STAGES) > CHUNK_STAGES_MAX)
+		return "stages must be 2 to 4";
+	if (KNOB(COPY) != TCB_COPY_ASYNC && KNOB(COPY) != TCB_COPY_BULK)
+		return "copy must be async or bulk";
+	const size_t sharing = tcb_div_up(problem->shape.words.query, tcb_most(problem->shape.words.kv, 1));
+	if (!tcb_is_power_of_two(KNOB(HEADS)) || KNOB(HEADS) > tcb_least(tcb_power_of_two_up(sharing), CHUNK_TAKEN_MAX))
+		return "heads must be a power of two up to 16, and no more than share keys, rounded up";
+	const size_t tiles = tcb_div_up(problem->shape.n, tcb_most(geometry->tile[TCB_MIDI].n, 1));
+	if (!tcb_is_power_of_two(KNOB(CLUSTER)) || KNOB(CLUSTER) > CHUNK_CLUSTER_MAX || tiles % KNOB(CLUSTER))
+		return "cluster must be 1, 2, 4 or 8 and divide a head's blocks";
+	if (KNOB(CLUSTER) > 1 && (KNOB(COPY) != TCB_COPY_BULK || target->cuda.capability != 90))
+		return "cluster above 1 needs copy=bulk and an sm_90";
+	return tcb_gpu_rule_copy(problem, target, geometry);
+}
+
+RULE(rule_chunk_registers)
+{
+	struct delta_gpu g;
+	if (!is_chunked(geometry))
+		return NULL;
+	delta_gpu_plan(problem, geometry, &g);
+	/* Warps get theirs by fours. */
+	const unsigned most = REGISTERS_OF_SM / (WARP * 4 * (unsigned)tcb_div_up(g.threads, 4 * WARP));
+	return g.key_groups > CHUNK_KEY_GROUPS_MAX || chunk_registers(&g) > CHUNK_REGISTERS_MAX ||
+			       chunk_registers(&g) + CHUNK_REGISTERS > most
+		       ? "a warp's part of the state and twice micro.n are more than 176 registers, or than the "
+			 "block's "
+			 "warps have"
 		       : NULL;
 }
 
@@ -220,7 +277,7 @@ RULE(rule_tiles)
 
 RULE(rule_midi)
 {
-	return geometry->tile[TCB_MIDI].n != (size_t)KNOB(WARPS) * geometry->tile[TCB_MICRO].n
+	return !is_chunked(geometry) && geometry->tile[TCB_MIDI].n != (size_t)KNOB(WARPS) * geometry->tile[TCB_MICRO].n
 		       ? "midi.n must be warps times micro.n"
 		       : NULL;
 }
@@ -234,12 +291,17 @@ static const struct tcb_rule rules[] = {
 	{ TCB_FIELD_KNOB(ISA), 0, rule_size },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_BIT(3 * TCB_MICRO + 2), 0, rule_lanes },
 	{ TCB_FIELD_KNOB(ISA) | READS_MICRO, 0, rule_values },
-	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_MICRO_M |
-		  TCB_FIELD_MIDI_M | READS_MICRO,
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_MICRO_M | TCB_FIELD_MIDI_M |
+		  TCB_FIELD_MIDI_N | READS_MICRO,
 	  0, rule_chunk },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(HEADS) |
+		  TCB_FIELD_KNOB(CLUSTER) | TCB_FIELD_MIDI_N,
+	  0, rule_copies },
+	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_MIDI_N | READS_MICRO, 0,
+	  rule_chunk_registers },
 	{ TCB_FIELD_KNOB(WARPS), 0, rule_warps },
 	{ TCB_FIELD_KNOB(STREAM) | TCB_FIELD_KNOB(PDL), 0, rule_switches },
-	{ READS_MICRO | TCB_FIELD_MIDI_N | TCB_FIELD_KNOB(WARPS), 0, rule_midi },
+	{ TCB_FIELD_KNOB(ISA) | READS_MICRO | TCB_FIELD_MIDI_N | TCB_FIELD_KNOB(WARPS), 0, rule_midi },
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_TILES, TCB_RULE_DOUBLE, rule_tiles },
 	{ 0, 0, NULL },
 };
@@ -276,15 +338,19 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 		a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, (enum tcb_level)level);
 		tcb_axis_add(a, is_micro ? 1 : m);
 		if (has_chunks && is_micro)
-			tcb_axis_add(a, CHUNK_EIGHT);
+			tcb_axis_add(a, CHUNK_TILE);
 		else if (has_chunks && level == TCB_MIDI)
 			tcb_axis_add_powers(a, DELTA_CHUNK_LEAST, 2, tcb_least(m, DELTA_CHUNK_MAX));
 		if (!is_micro)
 			tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, (enum tcb_level)level), k);
 	}
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_STREAM), 0, 1);
-	if (has_chunks)
-		ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_PREP), TCB_PREP_BLOCK, TCB_PREP_WARPS);
+	if (has_chunks) {
+		ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_STAGES), 2, 3, 4);
+		ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_COPY), TCB_COPY_ASYNC, TCB_COPY_BULK);
+		ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_HEADS), 1, 2, 4, 8, 16);
+		ADD(tcb_axis_knob_or_none(out, &count, TCB_KNOB_CLUSTER), 1, 2, 4, 8);
+	}
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PDL);
 	tcb_axis_add(a, 0);
 	if (target->cuda.capability >= 90)
@@ -301,35 +367,42 @@ static size_t lanes_by(const struct tcb_problem *problem, size_t vec)
 	return lanes;
 }
 
-/* A prompt: chunks of 32 tokens, or 16 where shared memory is small; as many warps as leave each multiprocessor a
- * block, but two, since each block works out what its tokens have to do with each other.  0: there is no room. */
+/* A prompt: chunks of 32 tokens, or fewer where shared memory is small, which a block takes 32 values through, or 16,
+ * as four warps where it can; of heads that share keys as many together as leave each multiprocessor a block.  0: there
+ * is no room. */
 static int default_chunks(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t m = tcb_power_of_two_up(s->m), n = tcb_power_of_two_up(s->n), k = rounded_k(problem);
-	const size_t heads = (size_t)s->words.sequences * s->words.query;
-	size_t warps = DEFAULT_CHUNK_WARPS, tokens = tcb_least(m, DEFAULT_CHUNK_TOKENS);
-	struct delta_gpu g;
-	while (warps > 2 && heads * tcb_div_up(s->n, warps * CHUNK_VALUES) < target->cuda.sm_count)
-		warps /= 2;
-	while (warps > 1 && (warps - 1) * CHUNK_VALUES >= s->n)
-		warps /= 2;
-	tcb_geometry_init(out);
-	out->knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
-	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
-	out->knob[TCB_KNOB_VEC] = 16;
-	out->knob[TCB_KNOB_STREAM] = 0;
-	out->knob[TCB_KNOB_PDL] = 0;
-	out->knob[TCB_KNOB_PREP] = TCB_PREP_WARPS;
-	for (; tokens >= DELTA_CHUNK_LEAST; tokens /= 2) {
-		const size_t tile = warps * CHUNK_VALUES;
-		out->tile[TCB_MACRO] = (struct tcb_tile){ m, tcb_most(n, tile), k };
-		out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, tile, k };
-		out->tile[TCB_MICRO] = (struct tcb_tile){ CHUNK_EIGHT, CHUNK_VALUES, CHUNK_EIGHT };
-		delta_gpu_plan(problem, out, &g);
-		if (g.shared_bytes <= tcb_shared_limit(target) && !rule_chunk(problem, target, out))
-			return 1;
-	}
+	const size_t sharing = tcb_div_up(s->words.query, s->words.kv);
+	for (size_t tokens = tcb_least(m, DEFAULT_TOKENS); tokens >= DELTA_CHUNK_LEAST; tokens /= 2)
+		for (size_t values = tcb_least(tcb_most(n, CHUNK_TILE), DEFAULT_VALUES); values >= CHUNK_TILE;
+		     values /= 2) {
+			const size_t blocks = (size_t)s->words.sequences * s->words.kv * tcb_div_up(s->m, tokens);
+			const size_t of_warp = tcb_most(values * tokens / DELTA_CHUNK_MAX, CHUNK_TILE);
+			size_t taken = 1;
+			struct delta_gpu g;
+			tcb_geometry_init(out);
+			while (taken < CHUNK_TAKEN_MAX && taken < sharing &&
+			       blocks * tcb_div_up(sharing, 2 * taken) * 8 >= 7 * (size_t)target->cuda.sm_count)
+				taken *= 2;
+			out->knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
+			out->knob[TCB_KNOB_WARPS] = (int32_t)(tokens / CHUNK_TILE * (values / of_warp));
+			out->knob[TCB_KNOB_VEC] = 16;
+			out->knob[TCB_KNOB_STAGES] = 3;
+			out->knob[TCB_KNOB_COPY] = TCB_COPY_ASYNC;
+			out->knob[TCB_KNOB_HEADS] = (int32_t)taken;
+			out->knob[TCB_KNOB_CLUSTER] = 1;
+			out->knob[TCB_KNOB_STREAM] = 0;
+			out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
+			out->tile[TCB_MACRO] = (struct tcb_tile){ m, n > values ? n : values, k };
+			out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, values, k };
+			out->tile[TCB_MICRO] = (struct tcb_tile){ CHUNK_TILE, of_warp, CHUNK_TILE };
+			delta_gpu_plan(problem, out, &g);
+			if (tcb_most(g.shared_bytes, g.prepare_shared) <= tcb_shared_limit(target) &&
+			    !rule_chunk_registers(problem, target, out))
+				return 1;
+		}
 	return 0;
 }
 
@@ -365,7 +438,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
 	out->knob[TCB_KNOB_VEC] = (int32_t)vec;
 	out->knob[TCB_KNOB_STREAM] = 0;
-	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
 }
 
 const struct tcb_side_space delta_gpu_space = { rules, axes, default_geometry, footprint };

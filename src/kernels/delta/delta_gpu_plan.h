@@ -13,9 +13,11 @@
  * micro.n, midi's and macro's k the head's, so rounded; macro.n is n, so rounded, or
  * midi.n; macro.m and midi.m are m, so rounded.
  *
- * isa=mma: a prompt in chunks of midi.m tokens, 16, 32 or 64, on tensor cores (delta_chunk_gpu.h): micro is 8x16x8, the
- * tokens, values and keys of a product, vec 16.  What a chunk's tokens have to do with each other all warps work out
- * first, with prep=block, or, with prep=warps, two warps beside those for the next chunk.
+ * isa=mma: a prompt in chunks of midi.m tokens, 16, 32 or 64, on tensor cores (delta_chunk_gpu.h).  midi.n values are
+ * of a block of the second launch, of whose warps each has micro, 16 tokens by some of the values by 16 keys at a time,
+ * vec is 16.  `stages` chunks are in shared memory or on their way there, by copy=async, or by copy=bulk, which a warp
+ * more asks for; `cluster` blocks of a head copy a part each for all of them.  heads: how many heads of those that
+ * share keys a block of the first launch takes.
  */
 #ifndef TCB_KERNELS_DELTA_GPU_PLAN_H
 #define TCB_KERNELS_DELTA_GPU_PLAN_H
@@ -32,60 +34,100 @@ struct delta_gpu {
 	unsigned row, slots;            /* elements of a row of qkv, and of slots */
 	unsigned width, vectors, lanes; /* numbers of a vector; vectors of a value in a lane; lanes of a value */
 	unsigned beside, unroll;        /* values side by side in a warp; of a lane */
-	unsigned warps, threads;
-	unsigned tile, tiles; /* values of a block; blocks of a head */
+	unsigned warps, threads;        /* of chunks: the second launch's */
+	unsigned tile, tiles;           /* values of a block; blocks of a head */
 	int pdl, stream;
-	int is_chunked;
-	unsigned chunk, helpers, shared_bytes; /* of chunks: tokens; warps that prepare the next one */
+	/* Of chunks. */
+	int is_chunked, is_bulk;
+	unsigned chunk, chunks, warp_values, stages, cluster;
+	unsigned key_groups;   /* 16 keys each that a warp has of the state */
+	unsigned taken, parts; /* heads that a block of the first launch takes at a time; blocks that share them */
+	unsigned prepare_shared, shared_bytes;
+	size_t records_at, workspace_bytes;
 };
 
 /* --- chunks --- */
 
 enum {
-	CHUNK_VALUES = 16, /* of a warp */
-	CHUNK_EIGHT = 8,   /* tokens or keys of a product */
-	CHUNK_PAD = 8,     /* floats behind each row in shared memory: pairs of four rows are in different banks */
-	CHUNK_HELPERS = 2, /* warps that prepare chunks, with prep=warps */
-	CHUNK_BARRIER = 1, /* theirs */
+	CHUNK_TILE = 16, /* tokens, values or keys of a product */
+	CHUNK_EIGHT = 8,
+	CHUNK_TILE_BYTES = 1024, /* of a tile of tokens by tokens: of each lane its terms in the order of registers, the
+				  * high ones first */
+	CHUNK_PAD = 16,          /* bytes behind a row: eight rows are in different banks */
+	CHUNK_KEY_GROUPS_MAX = 16,
+	DELTA_TILE_MAX = 128, /* values of a block */
+	CHUNK_NUMBERS = 3,    /* arrays of a chunk's tokens in shared memory: */
+	CHUNK_HIGH = 0,       /* the sum of g up to the token, a multiple of 2^-8, */
+	CHUNK_LOW,            /* and the rest */
+	CHUNK_BETA,
+	CHUNK_BARRIERS_BYTES = 64, /* room for those of a ring */
+	CHUNK_BARRIER = 1,         /* of the warps that have keys, or tokens */
+	CHUNK_CLUSTER_MAX = 8,
 };
 
-/* Numbers of a chunk's tokens in shared memory, an array each. */
-enum {
-	CHUNK_HIGH,  /* the sum of g up to the token, a multiple of 2^-8, */
-	CHUNK_LOW,   /* and the rest */
-	CHUNK_KEY,   /* 1 over the key's norm */
-	CHUNK_QUERY, /* scale over the query's norm */
-	CHUNK_OWN,   /* -beta over the key's norm */
-	CHUNK_BETA,  /* beta */
-	CHUNK_RHS,   /* -decay over the key's norm */
-	CHUNK_OUT,   /* decay times CHUNK_QUERY */
-	CHUNK_LEFT,  /* what is left of the token at the end, over the key's norm */
-	CHUNK_END,   /* in its first: what is left of the state before */
-	CHUNK_NUMBERS
-};
+/* Rows of a chunk's keys and queries: high terms, low ones, as they are copied to shared memory. */
+static inline unsigned chunk_row(const struct delta_gpu *g)
+{
+	return 4 * g->k + CHUNK_PAD;
+}
+static inline unsigned chunk_rows_bytes(const struct delta_gpu *g)
+{
+	return 2 * g->chunk * chunk_row(g);
+}
+/* The same of a block's values. */
+static inline unsigned chunk_value_row(const struct delta_gpu *g)
+{
+	return 4 * g->tile + CHUNK_PAD;
+}
+static inline unsigned chunk_tiles(const struct delta_gpu *g)
+{
+	return g->chunk / CHUNK_TILE;
+}
+/* Tiles on the diagonal and below it, row by row. */
+static inline unsigned chunk_triangle(const struct delta_gpu *g)
+{
+	return chunk_tiles(g) * (chunk_tiles(g) + 1) / 2;
+}
 
-static inline unsigned chunk_key_pitch(const struct delta_gpu *g)
+/* A record, of a head's chunk: T if there is a correction, P, then of each token exp(G), exp(G_end - G), without the
+ * correction beta, and exp(G_end). */
+static inline unsigned chunk_weights_at(const struct delta_gpu *g)
 {
-	return 4 * (g->k + CHUNK_PAD);
+	return g->has_correction ? chunk_triangle(g) * CHUNK_TILE_BYTES : 0;
 }
-static inline unsigned chunk_token_pitch(const struct delta_gpu *g)
+static inline unsigned chunk_out_at(const struct delta_gpu *g)
 {
-	return 4 * (g->chunk + CHUNK_PAD);
+	return chunk_weights_at(g) + chunk_triangle(g) * CHUNK_TILE_BYTES;
 }
-/* Keys, then queries. */
+static inline unsigned chunk_left_at(const struct delta_gpu *g)
+{
+	return chunk_out_at(g) + 4 * g->chunk;
+}
+static inline unsigned chunk_beta_at(const struct delta_gpu *g)
+{
+	return chunk_left_at(g) + 4 * g->chunk;
+}
+static inline unsigned chunk_end_at(const struct delta_gpu *g)
+{
+	return chunk_beta_at(g) + (g->has_correction ? 0 : 4 * g->chunk);
+}
+static inline unsigned chunk_record_bytes(const struct delta_gpu *g)
+{
+	return (chunk_end_at(g) + 16 * CHUNK_CLUSTER_MAX) / (16 * CHUNK_CLUSTER_MAX) * (16 * CHUNK_CLUSTER_MAX);
+}
+
+/* Floats of tokens by tokens, a system. */
+static inline unsigned chunk_system_row(const struct delta_gpu *g)
+{
+	return 4 * (g->chunk + 8);
+}
+static inline unsigned chunk_system_bytes(const struct delta_gpu *g)
+{
+	return g->chunk * chunk_system_row(g);
+}
 static inline unsigned chunk_slot_bytes(const struct delta_gpu *g)
 {
-	return 2 * g->chunk * chunk_key_pitch(g);
-}
-/* One in use, one being filled; between them one that is being prepared. */
-static inline unsigned chunk_slots(const struct delta_gpu *g)
-{
-	return g->helpers ? 3 : 2;
-}
-/* What is prepared of a chunk: two matrices, numbers. */
-static inline unsigned chunk_set_bytes(const struct delta_gpu *g)
-{
-	return 2 * g->chunk * chunk_token_pitch(g) + CHUNK_NUMBERS * g->chunk * 4;
+	return chunk_rows_bytes(g) + chunk_record_bytes(g);
 }
 
 /* delta_gpu_plan.c */

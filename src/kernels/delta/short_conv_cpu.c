@@ -8,7 +8,8 @@
 #include "base/sizes.h"
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
-#include "kernels/cpu_rules.h"
+#include "kernels/cpu/cpu_plan.h"
+#include "kernels/cpu/cpu_rules.h"
 #include "kernels/delta/short_conv.h"
 #include "kernels/simd/isas.h"
 
@@ -89,25 +90,12 @@ static const struct tcb_side_space cpu_space = { rules, axes, default_geometry, 
 static enum tcb_status conv_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 				 struct tcb_plan *out, struct tcb_error *err)
 {
-	const int32_t *knob = geometry->knob;
-	memset(out, 0, sizeof(*out));
-	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
-	if (!variant || !variant->entry)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro=%zux%zu", problem->op_name,
-				geometry->tile[TCB_MICRO].m, geometry->tile[TCB_MICRO].n);
-	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_SCHED] < 0)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads and sched", problem->op_name);
+	TCB_TRY(tcb_cpu_plan(problem, geometry, 0, out, err));
 	if (!geometry->tile[TCB_MIDI].m ||
 	    (!delta_of(problem)->is_prefill && geometry->tile[TCB_MIDI].m < problem->shape.m))
 		return tcb_fail(err, TCB_E_ILLEGAL, "midi.m=%zu, but a task has all of a few tokens",
 				geometry->tile[TCB_MIDI].m);
-	if ((size_t)knob[TCB_KNOB_THREADS] > task_count(problem, geometry))
-		return tcb_fail(err, TCB_E_ILLEGAL, "threads=%d, but midi.m=%zu makes only %zu tasks",
-				knob[TCB_KNOB_THREADS], geometry->tile[TCB_MIDI].m, task_count(problem, geometry));
-	out->problem = *problem;
-	out->geometry = *geometry;
-	out->variant = variant;
-	out->threads = (unsigned)knob[TCB_KNOB_THREADS];
+	TCB_TRY(tcb_cpu_plan_shares(out, task_count(problem, geometry), "midi.m", err));
 	out->chain = CONV_CHAIN;
 	return TCB_OK;
 }

@@ -142,7 +142,6 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 {
 	const size_t m = tcb_power_of_two_up(problem->shape.m), row = delta_row(&problem->shape);
 	size_t tile = delta_of(problem)->is_prefill ? tcb_least(m, TOKENS_LEAST) : m;
-	(void)target;
 	while (tcb_div_up(problem->shape.m, tile) > GRID_YZ_MAX)
 		tile *= 2;
 	tcb_geometry_init(out);
@@ -152,7 +151,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_FMA;
 	out->knob[TCB_KNOB_WARPS] = DEFAULT_WARPS;
 	out->knob[TCB_KNOB_VEC] = row % 4 == 0 ? 16 : row % 2 == 0 ? 8 : 4;
-	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
 }
 
 static const struct tcb_side_space gpu_space = { rules, axes, default_geometry, footprint };

@@ -27,6 +27,7 @@
 #define TCB_KERNELS_ELEMENTWISE_H
 
 #include "kernels/op.h"
+#include "kernels/simd/gelu_gate.h"
 
 enum { ELEMENTWISE_X, ELEMENTWISE_B, ELEMENTWISE_OPERANDS_MAX = 3 };
 enum elementwise_kind {
@@ -80,10 +81,6 @@ static inline int elementwise_is_gelu(enum elementwise_kind kind)
 {
 	return kind == ELEMENTWISE_GELU || kind == ELEMENTWISE_GELU_MUL;
 }
-
-/* z of gelu is x (Z1 + Z3 x^2): 2 sqrt(2 / pi), and that times 0.044715 */
-#define ELEMENTWISE_Z1 1.5957691216057307
-#define ELEMENTWISE_Z3 (ELEMENTWISE_Z1 * 0.044715)
 
 /* softplus is max(x, 0) + log(1 + t) with t = exp(-|x|), and log(1 + t) = 2 atanh(s), s = t / (2 + t), a third at most:
  * 2 s (1 + s^2 / 3 + s^4 / 5 + ...), of which what is left out is 2^-29 of it. */

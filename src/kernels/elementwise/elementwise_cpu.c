@@ -4,10 +4,9 @@
  */
 #include "kernels/elementwise/elementwise.h"
 
-#include <string.h>
-
 #include "base/gang.h"
 #include "base/sizes.h"
+#include "kernels/cpu/cpu_plan.h"
 #include "kernels/simd/isas.h"
 
 enum { STREAM_ALIGN = 64 };
@@ -30,39 +29,15 @@ size_t elementwise_tasks(const struct tcb_problem *problem, const struct tcb_geo
 	return tcb_div_up(problem->shape.m * problem->shape.n, elementwise_task(geometry));
 }
 
-static enum tcb_status check_knobs(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-				   const struct tcb_variant *variant, struct tcb_error *err)
-{
-	const int32_t *knob = geometry->knob;
-	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_SCHED] < 0 || knob[TCB_KNOB_PREFETCH] < 0 ||
-	    knob[TCB_KNOB_HINT] < 0 || knob[TCB_KNOB_STREAM] < 0 || knob[TCB_KNOB_STREAM] > 1)
-		return tcb_fail(err, TCB_E_ILLEGAL,
-				"%s needs the knobs threads, sched, prefetch, hint and stream (0 or 1)",
-				problem->op_name);
-	if (knob[TCB_KNOB_STREAM] && !tcb_cpu_isa((int32_t)variant->isa)->has_stream)
-		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs stores past the caches, which isa=%s has not",
-				tcb_isa_text(variant->isa));
-	if ((size_t)knob[TCB_KNOB_THREADS] > elementwise_tasks(problem, geometry))
-		return tcb_fail(err, TCB_E_ILLEGAL, "threads=%d, but midi=%zux%zu makes only %zu tasks",
-				knob[TCB_KNOB_THREADS], geometry->tile[TCB_MIDI].m, geometry->tile[TCB_MIDI].n,
-				elementwise_tasks(problem, geometry));
-	return TCB_OK;
-}
-
 static enum tcb_status elementwise_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 					struct tcb_plan *out, struct tcb_error *err)
 {
 	const enum elementwise_kind kind = elementwise_kind(problem);
-	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
-	memset(out, 0, sizeof(*out));
-	if (!variant || !variant->entry)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro=%zux%zu", problem->op_name,
-				geometry->tile[TCB_MICRO].m, geometry->tile[TCB_MICRO].n);
-	TCB_TRY(check_knobs(problem, geometry, variant, err));
-	out->problem = *problem;
-	out->geometry = *geometry;
-	out->variant = variant;
-	out->threads = (unsigned)geometry->knob[TCB_KNOB_THREADS];
+	TCB_TRY(tcb_cpu_plan(problem, geometry, TCB_NEEDS(PREFETCH) | TCB_NEEDS(HINT) | TCB_NEEDS(STREAM), out, err));
+	if (geometry->knob[TCB_KNOB_STREAM] && !tcb_cpu_isa((int32_t)out->variant->isa)->has_stream)
+		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs stores past the caches, which isa=%s has not",
+				tcb_isa_text(out->variant->isa));
+	TCB_TRY(tcb_cpu_plan_shares(out, elementwise_tasks(problem, geometry), "midi", err));
 	if (!elementwise_is_exact(kind)) {
 		out->chain = elementwise_is_gelu(kind) ? GELU_CHAIN : SILU_CHAIN;
 		out->ulps = (kind == ELEMENTWISE_SOFTPLUS_MUL ? SOFTPLUS_ULPS : LOGISTIC_ULPS) +

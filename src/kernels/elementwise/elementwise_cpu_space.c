@@ -8,7 +8,7 @@
 #include "base/sizes.h"
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
-#include "kernels/cpu_rules.h"
+#include "kernels/cpu/cpu_rules.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/simd/isas.h"
 

@@ -37,8 +37,7 @@ static kit_op logistic(struct writer *w, kit_op x)
 	struct tcb_ptx_build *b = &w->kit.b;
 	kit_op slope = F((float)-LOG2_E);
 	if (elementwise_is_gelu(w->g->kind))
-		slope = f_fma(b, f_mul(b, x, x), F((float)(-LOG2_E * ELEMENTWISE_Z3)),
-			      F((float)(-LOG2_E * ELEMENTWISE_Z1)));
+		slope = f_fma(b, f_mul(b, x, x), F((float)(-LOG2_E * TCB_GELU_Z3)), F((float)(-LOG2_E * TCB_GELU_Z1)));
 	const kit_op power = f_power2(b, f_mul(b, x, slope));
 	return f_mul(b, x, f_reciprocal_near(b, f_add(b, power, F(1))));
 }

@@ -169,7 +169,6 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const size_t width = VEC_MOST / tcb_type_bytes(problem->op->type);
 	const size_t vectors = problem->shape.m * problem->shape.n / width;
 	size_t warps = DEFAULT_WARPS, unroll = DEFAULT_UNROLL;
-	(void)target;
 	while (unroll > 1 && vectors < warps * WARP * unroll / 2)
 		unroll /= 2;
 	while (warps > 1 && vectors < warps * WARP * unroll / 2)
@@ -181,7 +180,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_VEC] = VEC_MOST;
 	out->knob[TCB_KNOB_STREAM] = 0;
 	out->knob[TCB_KNOB_BLOCKS] = 0;
-	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
 	out->knob[TCB_KNOB_OCC] = 1;
 	elementwise_set_tiles(problem, step_elements(problem, out), width, out);
 }

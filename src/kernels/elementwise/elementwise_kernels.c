@@ -3,7 +3,7 @@
  * The micro-kernels of the element-wise ops, written once in vector operations.
  */
 #include "kernels/elementwise/elementwise.h"
-#include "kernels/simd/simd_exp.h"
+#include "kernels/simd/simd_gelu.h"
 
 SIMD_INLINE size_t bytes_of(const enum tcb_type type)
 {
@@ -62,48 +62,21 @@ SIMD_INLINE void store(const enum tcb_type type, void *to, size_t at, vfloat val
 		v_to_f16(halves, value);
 }
 
-/* exp(-|x|); NaN for a NaN */
-SIMD_INLINE vfloat exp_below(vfloat x)
-{
-	const vfloat minus_zero = v_set(-0.0f);
-	return v_exp(v_sub(minus_zero, v_max(v_sub(minus_zero, x), x)));
-}
-
-/*
- * x / (1 + exp(-z)), z of x's sign, as (max(x, 0) + min(x, 0) t) / (1 + t) with t = exp(-|z|): one of the two is 0.
- * v_exp does not go below exp(-88), so x does not go below -128 there.  Of -inf the formula makes a NaN, -inf / inf; so
- * does 0 times that.  A NaN is in the second operand of v_max, which lets it through, and so it does a -0: every 0 here
- * has the sign with which one of x comes out as it is.
- */
-SIMD_INLINE vfloat logistic(vfloat x, vfloat z)
-{
-	const vfloat zero = v_set(0), minus_zero = v_set(-0.0f), t = exp_below(z);
-	const vfloat above = v_max(zero, x), below = v_max(zero, v_sub(minus_zero, x));
-	const vfloat least = v_max(v_set(-128), v_sub(minus_zero, below));
-	return v_add(v_add(above, v_mul(least, t)), v_mul(below, minus_zero)) / v_add(v_set(1), t);
-}
-
 /* (x < 0 ? t : 1) / (1 + t) with t = exp(-|x|), which is 1 where x times 2^30 does not show its sign. */
 SIMD_INLINE vfloat sigmoid(vfloat x)
 {
-	const vfloat t = exp_below(x), one = v_set(1);
+	const vfloat t = v_exp_below(x), one = v_set(1);
 	const vfloat is_above = v_minimum(one, v_max(v_set(0), v_mul(x, v_set(0x1p30f))));
 	return v_max(is_above, t) / v_add(one, t);
 }
 
 SIMD_INLINE vfloat softplus(vfloat x)
 {
-	const vfloat t = exp_below(x), s = t / v_add(v_set(2), t), square = v_mul(s, s);
+	const vfloat t = v_exp_below(x), s = t / v_add(v_set(2), t), square = v_mul(s, s);
 	vfloat sum = v_set(2.0f / ELEMENTWISE_ATANH_LAST);
 	SIMD_FOR (int i = ELEMENTWISE_ATANH_LAST - 2; i > 0; i -= 2)
 		sum = v_fma(sum, square, v_set(2.0f / (float)i));
 	return v_add(v_max(v_set(0), x), v_mul(s, sum));
-}
-
-SIMD_INLINE vfloat gelu(vfloat x)
-{
-	const vfloat slope = v_fma(v_set((float)ELEMENTWISE_Z3), v_mul(x, x), v_set((float)ELEMENTWISE_Z1));
-	return logistic(x, v_mul(x, slope));
 }
 
 SIMD_INLINE vfloat result(const enum elementwise_kind kind, vfloat x, vfloat b)
@@ -112,21 +85,21 @@ SIMD_INLINE vfloat result(const enum elementwise_kind kind, vfloat x, vfloat b)
 	case ELEMENTWISE_RELU:
 		return v_add(v_max(v_set(0), x), v_set(0)); /* no -0 */
 	case ELEMENTWISE_GELU:
-		return gelu(x);
+		return v_gelu(x);
 	case ELEMENTWISE_SILU:
-		return logistic(x, x);
+		return v_logistic(x, x);
 	case ELEMENTWISE_ADD:
 		return v_add(x, b);
 	case ELEMENTWISE_MUL:
 		return v_mul(x, b);
 	case ELEMENTWISE_GELU_MUL:
-		return v_mul(gelu(x), b);
+		return v_mul(v_gelu(x), b);
 	case ELEMENTWISE_SIGMOID_MUL:
 		return v_mul(sigmoid(x), b);
 	case ELEMENTWISE_SOFTPLUS_MUL:
 		return v_mul(softplus(x), b);
 	default:
-		return v_mul(logistic(x, x), b);
+		return v_mul(v_logistic(x, x), b);
 	}
 }
 

@@ -88,7 +88,7 @@ struct element {
 /* Without b. */
 static struct element judge_factor(enum elementwise_kind kind, double x)
 {
-	const double z = elementwise_is_gelu(kind) ? x * (ELEMENTWISE_Z1 + ELEMENTWISE_Z3 * x * x) : x;
+	const double z = elementwise_is_gelu(kind) ? x * (TCB_GELU_Z1 + TCB_GELU_Z3 * x * x) : x;
 	struct element e = { .y = (kind == ELEMENTWISE_SIGMOID_MUL ? 1 : x) / (1 + exp(-z)) };
 	e.magnitude = fabs(e.y * z) / (1 + exp(z));
 	if (kind == ELEMENTWISE_SOFTPLUS_MUL) {

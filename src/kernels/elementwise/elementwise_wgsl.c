@@ -106,7 +106,7 @@ static void write_logistic(struct writer *w)
 			     "let z = near * (%s(%.9g) + %s(%.9g) * near * near);\n"
 			     "return select(x / (%s(1.0) + exp(-z)), %s(0.0), x < %s(-10.0));\n"
 			     "}\n",
-			     v, v, v, v, v, ELEMENTWISE_Z1, v, ELEMENTWISE_Z3, v, v, v);
+			     v, v, v, v, v, TCB_GELU_Z1, v, TCB_GELU_Z3, v, v, v);
 	else
 		tcb_wgsl_add(&w->w,
 			     "\n"

@@ -4,10 +4,10 @@
  * find their tokens' rows and call the micro-kernel.
  */
 #include <math.h>
-#include <string.h>
 
 #include "base/gang.h"
 #include "base/sizes.h"
+#include "kernels/cpu/cpu_plan.h"
 #include "kernels/get_rows/get_rows.h"
 #include "kernels/quant_lines.h"
 #include "kernels/simd/isas.h"
@@ -22,25 +22,12 @@ static enum tcb_status get_rows_plan(const struct tcb_problem *problem, const st
 				     struct tcb_plan *out, struct tcb_error *err)
 {
 	const struct tcb_tile *midi = &geometry->tile[TCB_MIDI];
-	const int32_t *knob = geometry->knob;
-	memset(out, 0, sizeof(*out));
-	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
-	if (!variant || !variant->entry)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and layout, or micro is not 1x1",
-				problem->op_name);
-	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_SCHED] < 0 || knob[TCB_KNOB_PREFETCH] < 0)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads, sched and prefetch", problem->op_name);
+	TCB_TRY(tcb_cpu_plan(problem, geometry, TCB_NEEDS(PREFETCH), out, err));
 	if (midi->k % GET_ROWS_SUPER)
 		return tcb_fail(err, TCB_E_ILLEGAL, "midi.k=%zu, but a superblock has %d values", midi->k,
 				GET_ROWS_SUPER);
-	if ((size_t)knob[TCB_KNOB_THREADS] > task_count(problem, geometry))
-		return tcb_fail(err, TCB_E_ILLEGAL, "threads=%d, but midi=%zux1x%zu makes only %zu tasks",
-				knob[TCB_KNOB_THREADS], midi->m, midi->k, task_count(problem, geometry));
-	out->problem = *problem;
-	out->geometry = *geometry;
-	out->variant = variant;
-	out->threads = (unsigned)knob[TCB_KNOB_THREADS];
-	if (variant->layout == TCB_LAYOUT_R16)
+	TCB_TRY(tcb_cpu_plan_shares(out, task_count(problem, geometry), "midi", err));
+	if (out->variant->layout == TCB_LAYOUT_R16)
 		out->packed_bytes[GET_ROWS_WEIGHTS] = tcb_lines_bytes(problem);
 	return TCB_OK;
 }

@@ -7,7 +7,7 @@
 #include "base/sizes.h"
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
-#include "kernels/cpu_rules.h"
+#include "kernels/cpu/cpu_rules.h"
 #include "kernels/get_rows/get_rows.h"
 #include "kernels/simd/isas.h"
 

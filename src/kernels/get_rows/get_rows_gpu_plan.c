@@ -174,7 +174,6 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const size_t unit = unit_of(problem);
 	const int is_native = !f->is_packed && (qmv_is_float(f) || problem->shape.k % QMV_VALUES == 0);
 	size_t warps = 1;
-	(void)target;
 	while (warps < WARPS_USUAL && warps * WARP * unit < problem->shape.k)
 		warps *= 2;
 	tcb_geometry_init(out);
@@ -184,7 +183,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_FMA;
 	out->knob[TCB_KNOB_LAYOUT] = is_native ? TCB_LAYOUT_NATIVE : TCB_LAYOUT_P;
 	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
-	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
 }
 
 const struct tcb_side_space get_rows_gpu_space = { rules, axes, default_geometry, footprint };

@@ -69,6 +69,12 @@ const char *tcb_gpu_rule_occ(const struct tcb_problem *problem, const struct tcb
 	return KNOB(BLOCKS) && KNOB(OCC) != KNOB(BLOCKS) ? "occ must be as many as blocks, if these stay" : NULL;
 }
 
+unsigned tcb_gpu_cluster_sms(const struct tcb_target *target, unsigned size)
+{
+	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
+	return size > 2 && sms > 11 ? sms * 10 / 11 : sms;
+}
+
 const char *tcb_gpu_rule_pdl(const struct tcb_problem *problem, const struct tcb_target *target,
 			     const struct tcb_geometry *geometry)
 {

@@ -35,6 +35,20 @@ int tcb_gpu_is_default(const struct tcb_problem *problem, const struct tcb_targe
 const char *tcb_gpu_unusual(unsigned unusual, const struct tcb_problem *problem, const struct tcb_target *target,
 			    const struct tcb_geometry *geometry);
 
+/*
+ * SMs that clusters of SIZE blocks, one per SM, can use: the rest of a GPC's that is too small for a cluster stays
+ * idle. An H200 (132 SMs) has room for 66 clusters of 2, 30 of 4, 15 of 8 (cuOccupancyMaxActiveClusters).  A cluster
+ * too many would begin when all the others end.
+ */
+unsigned tcb_gpu_cluster_sms(const struct tcb_target *target, unsigned size);
+
+/*
+ * Of the knob pdl, for places in a chain (libtcbrt's rt_chain.c finds them): of two calls that do not depend on each
+ * other the first OPENS and the second runs BESIDE it (quant_matvec_gpu_emit.c); EARLY reads before it waits what no
+ * call of the chain writes (rope_gpu_emit.c, attention_gpu_emit.c).
+ */
+enum { TCB_PDL_OPENS = 2, TCB_PDL_BESIDE, TCB_PDL_EARLY };
+
 /* --- rules --- */
 
 typedef const char *tcb_gpu_rule(const struct tcb_problem *problem, const struct tcb_target *target,

@@ -37,6 +37,9 @@ struct tcb_launch_ptx {
 	/* The kernel waits for the launch before it where it must (griddepcontrol), so that it may be launched with
 	 * programmatic stream serialization. */
 	int is_dependent;
+	/* For chains, bits of operands (1 << operand): what is read before that wait, all of it (EARLY) or the tokens
+	 * that were there before this call's; outputs that get this call's tokens, and the lengths that say which. */
+	uint32_t early, early_old, appended, lengths;
 	struct tcb_tensor tensor[TCB_TENSORS_MAX]; /* arguments OWN: the tensor map of tensor[value] */
 };
 

@@ -95,9 +95,12 @@ kit_op tcb_quant_write_gate(struct tcb_ptx_build *b, const struct tcb_quant_gate
 		u = limited(b, u, how->limit);
 		u = f_select(b, F(-how->limit), u, f_lt(b, u, F(-how->limit)));
 	}
-	const kit_op power = f_power2(b, f_mul(b, p, F((float)(-(double)how->slope * LOG2_E))));
-	const kit_op silu = f_mul(b, p, f_reciprocal_near(b, f_add(b, power, F(1))));
-	return f_mul(b, silu, how->plus != 0 ? f_add(b, u, F(how->plus)) : u);
+	kit_op slope = F((float)(-(double)how->slope * LOG2_E));
+	if (how->cubic != 0)
+		slope = f_fma(b, f_mul(b, p, p), F((float)(-(double)how->cubic * LOG2_E)), slope);
+	const kit_op power = f_power2(b, f_mul(b, p, slope));
+	const kit_op opened = f_mul(b, p, f_reciprocal_near(b, f_add(b, power, F(1))));
+	return f_mul(b, opened, how->plus != 0 ? f_add(b, u, F(how->plus)) : u);
 }
 
 /* --- activations and results of other types --- */
@@ -156,12 +159,50 @@ static kit_op bf16_by_integers(struct tcb_ptx_build *b, kit_op value)
 	return u16_from_u(b, u_select(b, I(0x7fff), rounded, is_nan));
 }
 
-void tcb_quant_put_float(struct tcb_ptx_build *b, const kit_op *has, enum tcb_type type, kit_op at, kit_op value)
+/* VALUE as 16 bits, .b16; of f32 as it is. */
+static kit_op narrowed(struct tcb_ptx_build *b, enum tcb_type type, kit_op value)
 {
 	if (type == TCB_TYPE_F16)
-		value = f16_from_f(b, value);
-	else if (type == TCB_TYPE_BF16)
-		value = b->module->target.sm >= 80 ? bf16_from_f(b, value) : bf16_by_integers(b, value);
+		return f16_from_f(b, value);
+	if (type == TCB_TYPE_BF16)
+		return b->module->target.sm >= 80 ? bf16_from_f(b, value) : bf16_by_integers(b, value);
+	return value;
+}
+
+kit_op tcb_quant_rounded(struct tcb_ptx_build *b, enum tcb_type type, kit_op value)
+{
+	const kit_op half = narrowed(b, type, value);
+	return type == TCB_TYPE_F16    ? f_from_f16(b, half)
+	       : type == TCB_TYPE_BF16 ? b_set(b, u_shl(b, u_from_u16(b, half), I(16)))
+				       : value;
+}
+
+void tcb_quant_store_floats(struct tcb_ptx_build *b, enum tcb_kit_memory memory, enum tcb_type type, kit_op at,
+			    const kit_op *values, unsigned width)
+{
+	kit_op word[2];
+	if (type == TCB_TYPE_F32) {
+		tcb_kit_store(b, memory, "f32", at, values, width);
+		return;
+	}
+	if (width == 1) {
+		tcb_kit_put(b, memory, "b16", at, narrowed(b, type, values[0]));
+		return;
+	}
+	for (unsigned i = 0; i < width / 2; i++) {
+		const kit_op *pair = values + 2 * (size_t)i;
+		if (type == TCB_TYPE_BF16 && b->module->target.sm < 80)
+			word[i] = u_or(b, u_from_u16(b, narrowed(b, type, pair[0])),
+				       u_shl(b, u_from_u16(b, narrowed(b, type, pair[1])), I(16)));
+		else
+			word[i] = tcb_kit_pack(b, type == TCB_TYPE_F16 ? "f16" : "bf16", pair[0], pair[1]);
+	}
+	tcb_kit_store(b, memory, "b32", at, word, width / 2);
+}
+
+void tcb_quant_put_float(struct tcb_ptx_build *b, const kit_op *has, enum tcb_type type, kit_op at, kit_op value)
+{
+	value = narrowed(b, type, value);
 	const char *stored = type == TCB_TYPE_F32 ? "f32" : "b16";
 	if (has)
 		tcb_kit_put_where(b, *has, TCB_KIT_GLOBAL, stored, at, value);

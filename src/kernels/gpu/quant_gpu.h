@@ -27,6 +27,10 @@ kit_op tcb_quant_write_codes(struct tcb_ptx_build *b, const kit_op value[], unsi
  * and a result.  In memory they are of TYPE, f32, f16 or bf16; of 16 bits WIDTH is 1 or even. */
 void tcb_quant_load_floats(struct tcb_ptx_build *b, const kit_op *has, enum tcb_kit_memory memory, enum tcb_type type,
 			   kit_op at, const kit_op *to, unsigned width);
+/* VALUE rounded to TYPE; WIDTH (1, 2 or 4) of them stored as that, where a guard says so. */
+kit_op tcb_quant_rounded(struct tcb_ptx_build *b, enum tcb_type type, kit_op value);
+void tcb_quant_store_floats(struct tcb_ptx_build *b, enum tcb_kit_memory memory, enum tcb_type type, kit_op at,
+			    const kit_op *values, unsigned width);
 void tcb_quant_put_float(struct tcb_ptx_build *b, const kit_op *has, enum tcb_type type, kit_op at, kit_op value);
 
 /* A table of 16 bytes in registers; and what the eight nibbles of WORD stand for: those of its lower half, then those

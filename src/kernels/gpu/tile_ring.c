@@ -66,6 +66,14 @@ void tcb_kit_release(struct tcb_kit *kit, kit_op empty)
 	tcb_ptx_unguard(b);
 }
 
+void tcb_kit_box_ahead(struct tcb_ptx_build *b, kit_op map, const kit_op *where, unsigned rank)
+{
+	const kit_op tile = tcb_ptx_at_tile(b, map, where, rank);
+	char text[64];
+	snprintf(text, sizeof text, "cp.async.bulk.prefetch.tensor.%ud.L2.global.tile", rank);
+	tcb_ptx_into(b, text, 1, &tile);
+}
+
 void tcb_kit_copy_box(struct tcb_ptx_build *b, kit_op slot, unsigned at, kit_op map, const kit_op *where, unsigned rank,
 		      kit_op full, const kit_op *blocks)
 {

@@ -35,6 +35,8 @@ void tcb_kit_tiles_next(struct tcb_ptx_build *b, struct tcb_kit_tiles *r);
 void tcb_kit_tiles_skip(struct tcb_ptx_build *b, struct tcb_kit_tiles *r, kit_op count);
 /* Lane 0's arrival at a barrier of this block: its warp is done with what EMPTY is for. */
 void tcb_kit_release(struct tcb_kit *kit, kit_op empty);
+/* A box from MAP at coordinates WHERE on its way to the L2. */
+void tcb_kit_box_ahead(struct tcb_ptx_build *b, kit_op map, const kit_op *where, unsigned rank);
 /* A box from MAP at coordinates WHERE to AT bytes behind SLOT, counted by FULL; BLOCKS as in tcb_kit_copy_bulk. */
 void tcb_kit_copy_box(struct tcb_ptx_build *b, kit_op slot, unsigned at, kit_op map, const kit_op *where, unsigned rank,
 		      kit_op full, const kit_op *blocks);

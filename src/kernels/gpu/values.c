@@ -23,6 +23,11 @@ kit_op tcb_kit_element(struct tcb_ptx_build *b, kit_op base, kit_op index, unsig
 	return l_mad_wide(b, index, I(bytes), base);
 }
 
+kit_op tcb_kit_past_gaps(struct tcb_ptx_build *b, kit_op base, kit_op row, size_t bytes)
+{
+	return bytes ? l_mad_wide(b, row, I((int64_t)bytes), base) : base;
+}
+
 kit_op tcb_kit_behind(struct tcb_ptx_build *b, kit_op base, kit_op offset)
 {
 	return l_add(b, base, l_from_u(b, offset));

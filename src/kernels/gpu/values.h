@@ -35,6 +35,8 @@ kit_op u_div_up(struct tcb_ptx_build *b, kit_op x, unsigned n);
 /* BASE + INDEX * BYTES: INDEX .u32, the others .u64. */
 kit_op tcb_kit_element(struct tcb_ptx_build *b, kit_op base, kit_op index, unsigned bytes);
 /* BASE .u64 + OFFSET .u32 */
+/* BASE, where rows are BYTES further apart than they are long, for ROW as if they were not. */
+kit_op tcb_kit_past_gaps(struct tcb_ptx_build *b, kit_op base, kit_op row, size_t bytes);
 kit_op tcb_kit_behind(struct tcb_ptx_build *b, kit_op base, kit_op offset);
 
 /* WIDTH registers that are one vector, or the only one of them. */

@@ -291,6 +291,12 @@ TCB_GPU_ACTS_0(ACT_0)
 #undef WORD_3
 #undef ACT_0
 
+/* BYTES, a multiple of 16, from ADDRESS on, as aligned, on their way to the L2; from sm_90 on. */
+static inline void ahead_global(struct tcb_ptx_build *b, kit_op address, kit_op bytes)
+{
+	tcb_ptx_op2(b, "cp.async.bulk.prefetch.L2.global", tcb_ptx_at(address, 0), bytes);
+}
+
 static inline kit_op u_and_or(struct tcb_ptx_build *b, kit_op x, kit_op y, kit_op z)
 {
 	return tcb_ptx_op4(b, "lop3.b32", x, y, z, I(0xea));

@@ -134,6 +134,6 @@ static const struct rows_op rows = {
 	.wgsl = &layernorm_wgsl_math,
 };
 
-ROWS_OP(layernorm, rows, 1u << TCB_WORD_EPS | 1u << TCB_WORD_ADD,
+ROWS_OP(layernorm, rows, ROWS_NORM_WORDS,
 	"rows of f32 less their mean over their deviation, times a weight and plus a bias a column", { 512, 4096, 0 },
 	{ 1, 4096, 0 }, { 4096, 4096, 0 });

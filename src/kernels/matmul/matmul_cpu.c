@@ -20,15 +20,15 @@
 
 enum { PAGE_FLOATS = 1024, LINE_FLOATS = 16 }; /* threads' parts begin on pages, blocks on lines of their own */
 
+static int has_tiles(int32_t isa)
+{
+	return tcb_cpu_isa(isa)->has_tiles;
+}
+
 static int takes_stored(const struct tcb_geometry *geometry)
 {
 	return geometry->knob[TCB_KNOB_DECODE] == TCB_DECODE_REGS;
 }
-
-/* A thread's part of the workspace, in floats. */
-struct room {
-	size_t a, b, sums, all;
-};
 
 /* M x N floats, and some more, on lines of their own. */
 static int add_block(size_t m, size_t n, size_t more, size_t *block, size_t *all)
@@ -39,13 +39,14 @@ static int add_block(size_t m, size_t n, size_t more, size_t *block, size_t *all
 	return tcb_add_size(*all, *block, all) ? -1 : 0;
 }
 
-static int make_room(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct room *out)
+/* In floats. */
+static int make_room(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct matmul_room *out)
 {
 	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const size_t steps = tcb_least(midi->k, problem->shape.k);
 	const int is_f32 = problem->op->type == TCB_TYPE_F32, is_one_block = midi->k >= problem->shape.k;
-	*out = (struct room){ 0 };
+	*out = (struct matmul_room){ 0 };
 	/* B as stored: only what is left past the last whole panel is packed. */
 	if (add_block(midi->m, steps, MATMUL_SLACK, &out->a, &out->all) ||
 	    add_block(takes_stored(geometry) ? micro->n : midi->n, steps, 0, &out->b, &out->all))
@@ -56,13 +57,48 @@ static int make_room(const struct tcb_problem *problem, const struct tcb_geometr
 	return 0;
 }
 
+/* A x B x EACH bytes, on lines of their own. */
+static int add_bytes(size_t a, size_t b, size_t each, size_t *block, size_t *all)
+{
+	if (tcb_mul_size(a, b, block) || tcb_mul_size(*block, each, block) || *block > SIZE_MAX / 64)
+		return -1;
+	*block = tcb_round_up(*block, MATMUL_LINE);
+	return tcb_add_size(*all, *block, all) ? -1 : 0;
+}
+
+int matmul_tiles_room(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct matmul_room *out)
+{
+	const struct tcb_tile *midi = &geometry->tile[TCB_MIDI], *micro = &geometry->tile[TCB_MICRO];
+	const size_t k = problem->shape.k, each = problem->op->type == TCB_TYPE_F16 ? 4 : 2;
+	const int is_one_block = midi->k >= k;
+	*out = (struct matmul_room){ 0 };
+	if (k > SIZE_MAX / 64 || add_bytes(midi->m, tcb_round_up(k, MATMUL_TILE_STEP), each, &out->a, &out->all) ||
+	    add_bytes(tcb_round_up(tcb_least(midi->k, k), MATMUL_TILE_STEP), midi->n, each, &out->b, &out->all) ||
+	    add_bytes(is_one_block ? micro->m : midi->m, is_one_block ? micro->n : midi->n, sizeof(float), &out->sums,
+		      &out->all))
+		return -1;
+	out->all = tcb_round_up(out->all, PAGE_FLOATS * sizeof(float));
+	return 0;
+}
+
+/* Roundings of an output's longest chain, and what else it may be off by, in units of those. */
+double matmul_chain(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	enum { IN_STEP = MATMUL_TILE_STEP / 2 + 1, LOW_BY_LOW = 1 << 8 }; /* 2^-16 of the products */
+	const size_t k = problem->shape.k;
+	if (!has_tiles(geometry->knob[TCB_KNOB_ISA]))
+		return (double)k + 1; /* a product and an addition a step; fused ones round less */
+	const double steps = (double)tcb_div_up(k, MATMUL_TILE_STEP);
+	return problem->op->type == TCB_TYPE_F16 ? IN_STEP + 3 * steps + LOW_BY_LOW : IN_STEP + steps;
+}
+
 static enum tcb_status matmul_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 				   struct tcb_plan *out, struct tcb_error *err)
 {
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
 	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
 	const char *why;
-	struct room room;
+	struct matmul_room room;
 	size_t bytes;
 	memset(out, 0, sizeof(*out));
 	if (!variant || !variant->entry)
@@ -71,14 +107,16 @@ static enum tcb_status matmul_plan(const struct tcb_problem *problem, const stru
 	if ((why = matmul_refused(problem, geometry)))
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s", why);
 	const size_t threads = (size_t)geometry->knob[TCB_KNOB_THREADS];
-	if (make_room(problem, geometry, &room) || tcb_mul_size(room.all, threads * sizeof(float), &bytes))
+	const int is_tiles = has_tiles(geometry->knob[TCB_KNOB_ISA]);
+	if ((is_tiles ? matmul_tiles_room : make_room)(problem, geometry, &room) ||
+	    tcb_mul_size(room.all, threads * (is_tiles ? 1 : sizeof(float)), &bytes))
 		return tcb_fail(err, TCB_E_OVERFLOW, "the workspace of this geometry does not fit in memory");
 	out->problem = *problem;
 	out->geometry = *geometry;
 	out->variant = variant;
 	out->workspace_bytes = bytes;
 	out->threads = (unsigned)threads;
-	out->chain = (double)problem->shape.k + 1; /* a product and an addition a step; fused ones round less */
+	out->chain = matmul_chain(problem, geometry);
 	return TCB_OK;
 }
 
@@ -89,7 +127,7 @@ struct run {
 	size_t each; /* bytes of an element */
 	const struct matmul_kernels *kernels;
 	struct tcb_partition tasks; /* macro tiles of C */
-	struct room room;
+	struct matmul_room room;
 	float *workspace;
 	const char *a, *b;
 	char *c;
@@ -198,6 +236,23 @@ static void run_task(void *ctx, size_t index, unsigned thread)
 	}
 }
 
+static void run_tiles_task(void *ctx, size_t index, unsigned thread)
+{
+	const struct run *run = ctx;
+	struct tcb_tile_info task;
+	tcb_partition_tile(&run->tasks, index, &task);
+	run->kernels->task(&(struct matmul_task){ .plan = run->plan,
+						  .room = &run->room,
+						  .a = run->a,
+						  .b = run->b,
+						  .c = run->c,
+						  .m = task.start[0],
+						  .rows = task.extent[0],
+						  .n = task.start[1],
+						  .columns = task.extent[1],
+						  .workspace = (char *)run->workspace + thread * run->room.all });
+}
+
 static void matmul_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
 {
 	const struct tcb_geometry *g = &plan->geometry;
@@ -214,7 +269,7 @@ static void matmul_run(const struct tcb_plan *plan, void *const operand[], void 
 			   .prefetch = (size_t)g->knob[TCB_KNOB_PREFETCH],
 			   .is_stored = takes_stored(g) };
 	struct tcb_view view;
-	int is_too_large = make_room(&plan->problem, g, &run.room);
+	int is_too_large = (run.kernels->task ? matmul_tiles_room : make_room)(&plan->problem, g, &run.room);
 	enum tcb_status status = tcb_view_init(&view, 2, (const size_t[]){ s->m, s->n }, NULL);
 	assert(status == TCB_OK && !is_too_large);
 	status = tcb_partition_init(&run.tasks, &view, (const size_t[]){ g->tile[TCB_MACRO].m, g->tile[TCB_MACRO].n },
@@ -222,8 +277,8 @@ static void matmul_run(const struct tcb_plan *plan, void *const operand[], void 
 	assert(status == TCB_OK);
 	(void)status;
 	(void)is_too_large;
-	tcb_pool_run_last(pool, plan->threads, (enum tcb_sched)g->knob[TCB_KNOB_SCHED], run.tasks.total, run_task,
-			  &run);
+	tcb_pool_run_last(pool, plan->threads, (enum tcb_sched)g->knob[TCB_KNOB_SCHED], run.tasks.total,
+			  run.kernels->task ? run_tiles_task : run_task, &run);
 }
 
 /* f32 only: in each block of k one fused operation a step in order, unfused in scalar code; then the blocks' sums. */
@@ -245,11 +300,18 @@ void matmul_exact(const struct tcb_plan *plan, void *const operand[], float *y)
 			}
 }
 
-#define SIDE(type)                                                                                              \
-	TCB_VARIANT_TABLES(type##_variants, TCB_ISAS_FLOATS, matmul_##type##_variants)                          \
+/* Families with kernels for 16-bit types: tiles multiply bf16. */
+#if defined(__x86_64__)
+#define HALVES(X, ...) TCB_ISAS_FLOATS(X, __VA_ARGS__) X(amx, AMX, __VA_ARGS__)
+#else
+#define HALVES TCB_ISAS_FLOATS
+#endif
+
+#define SIDE(type, ISAS)                                                                                        \
+	TCB_VARIANT_TABLES(type##_variants, ISAS, matmul_##type##_variants)                                     \
 	const struct tcb_side matmul_##type##_cpu = {                                                           \
 		.variants = type##_variants, .space = &matmul_cpu_space, .plan = matmul_plan, .run = matmul_run \
 	}
-SIDE(f32);
-SIDE(f16);
-SIDE(bf16);
+SIDE(f32, TCB_ISAS_FLOATS);
+SIDE(f16, HALVES);
+SIDE(bf16, HALVES);

@@ -13,6 +13,8 @@
  * Of B a panel stays in the first cache while the panels of A pass.  Panels are in f32, whatever the operands' type.
  * A panel has its micro.m (micro.n) values for each step of k side by side; what is past the edge of a matrix is 0.
  *
+ * Tiles (matmul_amx.h) have loops and panels of their own.
+ *
  * Within a block of k a sum is one chain in its order; the blocks' sums are added to C in theirs.  C itself is where
  * they are added with f32, the thread's workspace with types that would round them.
  */
@@ -22,8 +24,9 @@
 #include "kernels/matmul/matmul.h"
 
 enum {
-	MATMUL_LINE = 64,  /* bytes that panels are aligned to */
-	MATMUL_SLACK = 16, /* floats that may be written past the last panel of a block of A */
+	MATMUL_LINE = 64,      /* bytes that panels are aligned to */
+	MATMUL_TILE_STEP = 32, /* values of k that tiles multiply at a time */
+	MATMUL_SLACK = 16,     /* floats that may be written past the last panel of a block of A */
 };
 
 /* One register tile along a block of k. */
@@ -58,14 +61,48 @@ struct matmul_movers {
 	void (*narrow)(enum tcb_type type, const float *sums, size_t count, void *out);
 };
 
-/* What a variant's entry gives. */
+/* A thread's part of the workspace: its block of A, of B and of sums; in elements of what they hold, ALL with what
+ * brings the next thread's to a page of its own. */
+struct matmul_room {
+	size_t a, b, sums, all;
+};
+
+/* A part of C and a thread to compute it, for a family with loops of its own (matmul_amx.h), whose room is in bytes. */
+struct matmul_task {
+	const struct tcb_plan *plan;
+	const struct matmul_room *room;
+	const char *a, *b;
+	char *c;
+	size_t m, rows, n, columns; /* of C */
+	char *workspace;            /* the thread's */
+};
+typedef void matmul_task_fn(const struct matmul_task *task);
+
+/* What a variant's entry gives: how matmul_cpu.c's loops move and multiply, or, with a TASK, loops instead of them. */
 struct matmul_kernels {
 	matmul_tile_fn *panel, *stored;
 	const struct matmul_movers *movers;
+	matmul_task_fn *task;
 };
 typedef const struct matmul_kernels *matmul_kernels_fn(void);
 
+/* The row of a variant's table, of entry_TYPE_MxN. */
+#define MATMUL_ROW(m_, n_, type, contract_, class_)                    \
+	{                                                              \
+		.name = "matmul_" #type "_" SIMD_TEXT "_" #m_ "x" #n_, \
+		.contract = TCB_CONTRACT_##contract_,                  \
+		.isa = SIMD_ISA_ID,                                    \
+		.micro = { m_, n_, 1 },                                \
+		.unroll = 1,                                           \
+		.class = TCB_CLASS_##class_,                           \
+		.signed_in = tcb_signed_variants,                      \
+		.entry = (void (*)(void))entry_##type##_##m_##x##n_,   \
+	},
+
 /* matmul_cpu.c */
+/* What a geometry with tiles (matmul_amx.h) takes of the workspace; -1: more than there can be. */
+double matmul_chain(const struct tcb_problem *problem, const struct tcb_geometry *geometry); /* struct tcb_plan's */
+int matmul_tiles_room(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct matmul_room *out);
 extern const struct tcb_side matmul_f32_cpu, matmul_f16_cpu, matmul_bf16_cpu;
 void matmul_exact(const struct tcb_plan *plan, void *const operand[], float *y);
 

@@ -10,6 +10,7 @@
 #include "base/sizes.h"
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
+#include "kernels/cpu/cpu_rules.h"
 #include "kernels/matmul/matmul_cpu.h"
 #include "kernels/simd/isas.h"
 
@@ -17,9 +18,14 @@ enum {
 	BLOCK_M_LEAST = 96, /* rows and columns of a block that are enough to pay for packing the other operand's */
 	BLOCK_M_MOST = 384,
 	BLOCK_N_LEAST = 192,
-	BLOCK_N_MOST = 1024,
+	BLOCK_N_MOST = 1024, /* or as many as the last cache holds */
 	BLOCK_K_LEAST = 256,
 	BLOCK_K_MOST = 1024,
+	DEFAULT_K_MOST = 512, /* a Xeon with AMX takes 1.04 times as long with 1024 */
+	/* Of AVX2, whose processors have 32 KiB of first cache, of which a panel of B with 24 columns takes 24 then:
+	 * with that and B asked for ahead a Zen 3 takes 0.74 of the time of 512 without (9 products of 20 to 64 rows,
+	 * 0.63 to 0.87 each). */
+	DEFAULT_K_AVX2 = 256,
 	/* Up to so many rows a value of B is used so few times that reading B decides: as stored, along whole rows of
 	 * it, a register tile or two ahead. */
 	SKINNY_M = 16,
@@ -35,9 +41,27 @@ enum {
 	PACKING = 8,
 	FETCHING = 3,
 	UPDATING = 32,
+	/* Blocks of tiles (matmul_amx.h). */
+	TILE_M = 512,
+	TILE_K = 256,
+	TILE_N = 256,
+	TILE_FEW_M = 128,
+	TILE_FEW_N = 1024,
+	/* Up to so many rows B is read along whole rows of it, as long as the sums stay in the second cache. */
+	TILE_THIN_M = 32,
+	TILE_THIN_K = 64,
+	TILE_THIN_SUMS = 1 << 17,
+	TILE_LEAST_M = 8,   /* with fewer rows vectors are faster */
 	L2_BYTES = 1 << 20, /* where it is unknown */
 	OPERAND_REGISTERS = 3,
+	TILE_REGISTERS = 8, /* vectors that narrow sums; tiles are no vectors */
+	BITS_K = 256, /* of the word bits: what is added up before it goes to C, which few and many rows can have */
 };
+
+static int has_tiles(int32_t isa)
+{
+	return tcb_cpu_isa(isa)->has_tiles;
+}
 
 /* The least multiple of STEP that PARTS of cover SIZE. */
 static size_t share(size_t size, size_t parts, size_t step)
@@ -62,6 +86,10 @@ const char *matmul_refused(const struct tcb_problem *problem, const struct tcb_g
 		return "micro.m and micro.n must divide midi.m and midi.n";
 	if (!macro->m || !macro->n || macro->m % midi->m || macro->n % midi->n)
 		return "midi.m and midi.n must divide macro.m and macro.n";
+	if (has_tiles(knob[TCB_KNOB_ISA]) && knob[TCB_KNOB_DECODE] != TCB_DECODE_PANEL)
+		return "tiles take B from panels: decode=panel";
+	if (has_tiles(knob[TCB_KNOB_ISA]) && midi->k < s->k && midi->k % MATMUL_TILE_STEP)
+		return "midi.k must be a multiple of 32, a step of tiles, or cover K";
 	const size_t tasks = tcb_div_up(s->m, macro->m) * tcb_div_up(s->n, macro->n);
 	if (knob[TCB_KNOB_THREADS] == 1 && tasks > 1)
 		return "macro must cover C with threads=1: midi cuts it then";
@@ -105,6 +133,15 @@ static void add_variants(const struct tcb_problem *problem, const struct tcb_tar
 	}
 }
 
+static int can_use_tiles(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const struct tcb_variant *variant;
+	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(problem->op), i)); i++)
+		if (has_tiles((int32_t)variant->isa) && tcb_target_has(target, variant->isa))
+			return 1;
+	return 0;
+}
+
 /* For each register tile of TILES as many of it, FACTOR times more each, as are LEAST to MOST, or enough for SIZE. */
 static void add_blocks(struct tcb_axis *to, const struct tcb_axis *tiles, size_t size, size_t fewest, size_t most,
 		       size_t factor)
@@ -118,6 +155,14 @@ static void add_blocks(struct tcb_axis *to, const struct tcb_axis *tiles, size_t
 			block *= factor;
 		} while (block <= most && block < factor * size);
 	}
+}
+
+/* Columns of a block of B, which is packed once for each: with all of them A is packed once, too.  A thread's share of
+ * the last cache holds two. */
+static size_t columns_most(const struct tcb_target *target)
+{
+	const size_t threads = target->threads ? target->threads : 1;
+	return tcb_most(BLOCK_N_MOST, target->llc_bytes / threads / 2 / (BLOCK_K_MOST * sizeof(float)));
 }
 
 /* Into how many parts threads cut a dimension: none, all, or so that both dimensions are; then finer, to be dealt. */
@@ -179,7 +224,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	if (s->m <= SKINNY_M)
 		add_whole(midi, micro_n, s->n, target);
 	else
-		add_blocks(midi, micro_n, s->n, BLOCK_N_LEAST, BLOCK_N_MOST, 4);
+		add_blocks(midi, micro_n, s->n, BLOCK_N_LEAST, columns_most(target), 4);
 	add_shares(tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO), midi, s->n, target);
 	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MACRO), whole_k);
 	struct tcb_axis *a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MIDI);
@@ -191,6 +236,10 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 			tcb_axis_add(a, k);
 		if (whole_k <= BLOCK_K_MOST)
 			tcb_axis_add(a, whole_k);
+	}
+	if (can_use_tiles(problem, target)) {
+		tcb_axis_add(a, tcb_least(whole_k, TILE_THIN_K));
+		tcb_axis_add(a, tcb_least(whole_k, TILE_K / 2));
 	}
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_DECODE), TCB_DECODE_PANEL, TCB_DECODE_REGS);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_PREFETCH);
@@ -236,31 +285,42 @@ static const struct tcb_rule rules[] = {
  */
 static double cost_of(const struct tcb_variant *variant, const struct tcb_shape *shape)
 {
-	enum { SUMS_LEAST = 8 };
-	const size_t lanes = tcb_float_lanes((int32_t)variant->isa);
+	enum { SUMS_LEAST = 8, TILE_SIDE = 16 };
+	const size_t lanes = tcb_cpu_isa((int32_t)variant->isa)->lanes;
 	const double m = (double)variant->micro.m, vectors = (double)variant->micro.n / (double)lanes;
 	const double tiles =
 		(double)tcb_div_up(shape->m, variant->micro.m) * (double)tcb_div_up(shape->n, variant->micro.n);
+	if (has_tiles((int32_t)variant->isa))
+		return tiles * (m * vectors / TILE_SIDE + 0.25 * (m / TILE_SIDE + vectors));
 	return tiles * (fmax(m * vectors, SUMS_LEAST) + 0.1 * (m + 3 * vectors)) * (double)lanes;
 }
 
 static const double ONE_PANEL = 0.75; /* what it costs in comparison */
 
-/* The widest instructions that there are variants for, and the cheapest of their register tiles. */
+/* Of two families the one with the higher rank is preferred: the wider, but few rows leave tiles empty; B is then read
+ * as fast as it comes without them. */
+static int rank_of(const struct tcb_problem *problem, enum tcb_isa isa)
+{
+	const int is_last = has_tiles((int32_t)isa) && problem->shape.m < TILE_LEAST_M && !problem->shape.words.bits;
+	return is_last ? 2 * TCB_ISA_SCALAR + 1 : 2 * (int)isa;
+}
+
+/* The preferred instructions that there are variants for, and the cheapest of their register tiles. */
 static const struct tcb_variant *best_variant(const struct tcb_problem *problem, const struct tcb_target *target)
 {
 	const struct tcb_op *op = problem->op;
 	const struct tcb_variant *best = NULL, *variant;
 	double least = INFINITY;
 	for (size_t i = 0; (variant = tcb_variant_at(tcb_op_cpu(op), i)); i++) {
-		if (!tcb_target_has(target, variant->isa) || (best && variant->isa < best->isa))
+		if (!tcb_target_has(target, variant->isa) ||
+		    (best && rank_of(problem, variant->isa) < rank_of(problem, best->isa)))
 			continue;
 		/* One panel of A where C has few rows: B, of which all is in reading, is read in one go. */
 		const int is_one = problem->shape.m <= SKINNY_M && variant->micro.m >= problem->shape.m;
 		const double cost = cost_of(variant, &problem->shape) * (is_one ? ONE_PANEL : 1);
 		if (is_too_tall(problem, (int32_t)variant->isa, variant->micro.m))
 			continue;
-		if (!best || variant->isa > best->isa || cost < least) {
+		if (!best || rank_of(problem, variant->isa) > rank_of(problem, best->isa) || cost < least) {
 			best = variant;
 			least = cost;
 		}
@@ -280,18 +340,19 @@ static double part_cost(size_t rows, size_t columns, const struct tcb_tile *midi
 }
 
 /* Cuts C into DOWN x ACROSS parts of as many blocks of midi tiles; keeps what is cheaper than LEAST. */
-static void try_parts(const struct tcb_shape *s, size_t down, size_t across, size_t l2_bytes, double *least,
-		      struct tcb_geometry *out)
+static void try_parts(const struct tcb_shape *s, size_t down, size_t across, const struct tcb_target *target,
+		      double *least, struct tcb_geometry *out)
 {
+	const size_t l2_bytes = target->l2_bytes ? target->l2_bytes : L2_BYTES, n_most = columns_most(target);
+	const size_t k_most = out->knob[TCB_KNOB_ISA] == TCB_ISA_AVX2 ? DEFAULT_K_AVX2 : DEFAULT_K_MOST;
 	const struct tcb_tile *micro = &out->tile[TCB_MICRO];
 	struct tcb_tile midi = out->tile[TCB_MIDI];
 	for (midi.m = micro->m; midi.m == micro->m || (midi.m <= BLOCK_M_MOST && midi.m < 2 * s->m); midi.m *= 2)
-		for (midi.n = micro->n; midi.n == micro->n || (midi.n <= BLOCK_N_MOST && midi.n < 2 * s->n);
-		     midi.n *= 2) {
+		for (midi.n = micro->n; midi.n == micro->n || (midi.n <= n_most && midi.n < 2 * s->n); midi.n *= 2) {
 			const size_t m = share(s->m, down, midi.m), n = share(s->n, across, midi.n);
 			midi.k = out->tile[TCB_MACRO].k;
 			while (midi.k > BLOCK_K_LEAST &&
-			       (midi.k > BLOCK_K_MOST || 2 * midi.m * midi.k * sizeof(float) > l2_bytes))
+			       (midi.k > k_most || 2 * midi.m * midi.k * sizeof(float) > l2_bytes))
 				midi.k /= 2;
 			const double cost = part_cost(m < s->m ? m : s->m, n < s->n ? n : s->n, &midi);
 			if (tcb_div_up(s->m, m) != down || tcb_div_up(s->n, n) != across || cost >= *least)
@@ -318,6 +379,34 @@ static void default_skinny(const struct tcb_shape *s, size_t threads, struct tcb
 	out->knob[TCB_KNOB_PREFETCH] = AHEAD_SKINNY;
 }
 
+/* As many rows as the second and third cache take, blocks of B that the second takes beside their sums, and a part of
+ * whole rows or columns of C for each thread. */
+static void default_tiles(const struct tcb_problem *problem, size_t threads, struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const struct tcb_tile *micro = &out->tile[TCB_MICRO];
+	struct tcb_tile *macro = &out->tile[TCB_MACRO], *midi = &out->tile[TCB_MIDI];
+	const int is_thin = s->m <= TILE_THIN_M;
+	const size_t step = is_thin ? TILE_THIN_SUMS / micro->m : s->m <= TILE_FEW_M ? TILE_FEW_N : TILE_N;
+	midi->n = micro->n;
+	while (midi->n < step && midi->n < s->n)
+		midi->n *= 2;
+	while (midi->n > micro->n && tcb_div_up(s->n, midi->n) < threads)
+		midi->n /= 2;
+	threads = tcb_least(threads, tcb_div_up(s->n, midi->n));
+	while (tcb_div_up(s->n, share(s->n, threads, midi->n)) < threads)
+		threads--;
+	macro->n = share(s->n, threads, midi->n);
+	midi->m = micro->m;
+	while (midi->m < TILE_M && midi->m < s->m)
+		midi->m *= 2;
+	macro->m = share(s->m, 1, midi->m);
+	midi->k = is_thin ? TILE_THIN_K : problem->op->type == TCB_TYPE_F16 ? TILE_K / 2 : TILE_K; /* as many bytes */
+	midi->k = tcb_least(macro->k, midi->k);
+	out->knob[TCB_KNOB_THREADS] = (int32_t)threads;
+	out->knob[TCB_KNOB_PREFETCH] = is_thin ? 0 : AHEAD;
+}
+
 /* What a good BLAS does: panels of both operands, the block of A in the second cache, a part of C for each thread. */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
@@ -332,34 +421,55 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_ISA] = (int32_t)variant->isa;
 	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
 	out->knob[TCB_KNOB_DECODE] = TCB_DECODE_PANEL;
-	out->knob[TCB_KNOB_PREFETCH] = 0;
-	if (s->m <= SKINNY_M) {
+	out->knob[TCB_KNOB_PREFETCH] = variant->isa == TCB_ISA_AVX2 ? AHEAD : 0;
+	const int is_tiles = has_tiles((int32_t)variant->isa);
+	if (is_tiles)
+		default_tiles(problem, threads, out);
+	else if (s->m <= SKINNY_M)
 		default_skinny(s, threads, out);
-		return;
-	}
-	for (size_t used = threads; used >= 1; used--) /* fewer where C is small */
+	for (size_t used = s->m > SKINNY_M && !is_tiles ? threads : 0; used >= 1; used--) /* fewer where C is small */
 		for (size_t down = 1; down <= used; down++)
 			if (used % down == 0)
-				try_parts(s, down, used / down, target->l2_bytes ? target->l2_bytes : L2_BYTES, &least,
-					  out);
+				try_parts(s, down, used / down, target, &least, out);
+	if (s->words.bits && !is_tiles)
+		out->tile[TCB_MIDI].k = tcb_least(out->tile[TCB_MACRO].k, BITS_K);
+}
+
+/* Of the word bits: with tiles, where there are any, whose sums all geometries add up alike (matmul_amx.h); else k in
+ * order in each block of 256, then the blocks in order. */
+static const char *reorders(const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometry)
+{
+	const size_t k = problem->shape.k;
+	if (has_tiles(geometry->knob[TCB_KNOB_ISA]))
+		return NULL;
+	if (can_use_tiles(problem, target))
+		return "isa must have tiles, which add up in steps of 32";
+	if (tcb_least(geometry->tile[TCB_MIDI].k, k) != tcb_least(BITS_K, k))
+		return "midi.k must be 256, or cover K where that is less";
+	return tcb_cpu_reorders_products(problem, target, geometry);
 }
 
 static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 		      const struct tcb_geometry *geometry, struct tcb_footprint *out)
 {
 	const struct tcb_tile *micro = &geometry->tile[TCB_MICRO];
-	const size_t lanes = tcb_float_lanes(geometry->knob[TCB_KNOB_ISA]);
-	(void)problem, (void)target;
+	const int32_t isa = geometry->knob[TCB_KNOB_ISA];
+	const size_t lanes = tcb_cpu_isa(isa)->lanes;
 	(void)problem, (void)target;
 	memset(out, 0, sizeof(*out));
 	out->element_bytes = sizeof(float);
 	out->accumulators = (unsigned)(micro->m * micro->n / tcb_most(lanes, 1));
 	/* A row of B, and a value of A spread; scalar code spills and is no slower for it. */
-	out->vector_registers = lanes > 1 ? out->accumulators + (unsigned)(micro->n / lanes) + 1 : OPERAND_REGISTERS;
+	out->vector_registers = has_tiles(isa) ? TILE_REGISTERS
+				: lanes > 1    ? out->accumulators + (unsigned)(micro->n / lanes) + 1
+					       : OPERAND_REGISTERS;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++) {
 		const struct tcb_tile *t = &geometry->tile[level];
 		out->level_bytes[level] = sizeof(float) * (t->m * t->k + t->k * t->n + t->m * t->n);
 	}
 }
 
-const struct tcb_side_space matmul_cpu_space = { rules, axes, default_geometry, footprint };
+const struct tcb_side_space matmul_cpu_space = {
+	rules, axes, default_geometry, footprint, .family = "matmul", .reorders = reorders
+};

@@ -10,6 +10,10 @@
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
 #include "kernels/matmul/matmul_gpu.h"
+#include "kernels/matmul/matmul_gpu_plan.h"
+
+/* Values of k in a slice; of few tiles: blocks of a multiprocessor, stages. */
+enum { SLICE_LEAST = 512, FEW_BLOCKS = 4, FEW_STAGES = 8, RULES_LEAST = 32 };
 
 /* In an order in which the rules cut early. */
 static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -90,35 +94,107 @@ static void set_knobs(struct tcb_geometry *out, enum tcb_isa isa, size_t vec, en
 	out->knob[TCB_KNOB_CLUSTER] = 1;
 }
 
-/* The seed's tile of 128 x 128, smaller where the problem is: with 8 x 8 sums a thread, or tensor cores. */
+/* Few rows with the word bits, whose sums may not be split: tiles so narrow that all SMs have one, and as much on its
+ * way as there is room for. */
+static void few_default(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	enum { K = 64, STAGES = 8, LEAST = 32, MOST = 128 };
+	const size_t m = tcb_most(16, tcb_power_of_two_up(problem->shape.m)), n = problem->shape.n;
+	size_t columns = MOST;
+	while (columns > LEAST && tcb_div_up(n, columns) < target->cuda.sm_count)
+		columns /= 2;
+	out->tile[TCB_MICRO] = (struct tcb_tile){ 16, tcb_most(16, columns / 4), K };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ m, columns, K };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ m, tcb_most(tcb_power_of_two_up(n), columns),
+						  tcb_most(tcb_power_of_two_up(problem->shape.k), K) };
+	out->knob[TCB_KNOB_STAGES] = STAGES;
+	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
+}
+
+/* Of few tiles: slices of k, so many that each multiprocessor has some blocks, but that none is short. */
+static int slices_for(const struct tcb_problem *problem, const struct tcb_target *target, size_t tiles)
+{
+	static const int slices[] = { 8, 4, 3, 2 };
+	const size_t wanted = tcb_div_up(FEW_BLOCKS * tcb_most(target->cuda.sm_count, 1), tiles);
+	for (size_t i = 0; i < sizeof slices / sizeof *slices; i++)
+		if ((size_t)slices[i] <= wanted && problem->shape.k / (size_t)slices[i] >= SLICE_LEAST)
+			return problem->shape.words.bits ? 1 : slices[i];
+	return 1;
+}
+
+/* OUT with as many warps as there are registers for. */
+static void fit(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	struct tcb_footprint f;
+	for (; out->tile[TCB_MIDI].n > out->tile[TCB_MICRO].n; out->tile[TCB_MIDI].n /= 2) {
+		matmul_gpu_footprint(problem, target, out, &f);
+		if (f.block_threads * tcb_round_up(f.thread_registers, 8) <= target->cuda.block_registers_max)
+			return;
+	}
+}
+
+/* The seed's tile of 128 x 128, smaller where the problem is, or where half of the multiprocessors had none: with
+ * 8 x 8 sums a thread, or tensor cores.  What is done where tiles are few is by the model: 18x1696x19801 of halves in
+ * 62 us instead of 405, 8x4096x4096 of floats in 38 instead of 197, 64x512x8192 in 54 instead of 367. */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
 	const int is_f32 = problem->op->type == TCB_TYPE_F32;
 	const size_t m = tcb_power_of_two_up(problem->shape.m), n = tcb_power_of_two_up(problem->shape.n);
 	const size_t k = tcb_power_of_two_up(problem->shape.k), element = is_f32 ? 4 : 2;
-	const int is_wgmma =
-		!is_f32 && target->cuda.capability == 90 && problem->shape.k % 8 == 0 && problem->shape.n % 8 == 0;
+	const size_t usual = tcb_div_up(problem->shape.m, 128) * tcb_div_up(problem->shape.n, 128);
+	const int is_wgmma = !is_f32 && target->cuda.capability == 90 && problem->shape.k % 8 == 0 &&
+			     problem->shape.n % 8 == 0 && !matmul_gpu_is_few(problem);
+	const int is_few = 2 * usual <= target->cuda.sm_count;
+	/* From this many rows on there are rules, whose register tiles are those of here. */
+	const int is_thin = is_few && problem->shape.m < RULES_LEAST;
+	const size_t most = (is_wgmma ? is_thin : is_few) ? 64 : 128;
 	struct tcb_tile micro = { 32, is_f32 ? 64 : 32, is_f32 ? 8 : 32 };
 	size_t vec = 16;
 	while (vec > element && problem->shape.k * element % vec)
 		vec /= 2;
 	const int is_async = target->cuda.capability >= 80 && (is_f32 || (vec >= 4 && problem->shape.n % 2 == 0));
 	if (is_wgmma)
-		micro = (struct tcb_tile){ 64, n > 64 ? 128 : 64, 64 };
+		micro = (struct tcb_tile){ 64, n > 64 && !is_thin ? 128 : 64, 64 };
 	else if (!is_f32) /* of few rows or columns, more warps: one would have too much to copy */
-		micro = (struct tcb_tile){ m > 32 ? 32 : 16, n > 32 ? 32 : 16, 32 };
-	const struct tcb_tile midi = { tcb_most(micro.m, tcb_least(128, m)), tcb_most(micro.n, tcb_least(128, n)),
-				       micro.k };
+		micro = (struct tcb_tile){ m > 32 ? 32 : 16, n > 32 ? 32 : 16, is_few && is_async ? 64 : 32 };
+	else if (is_few)
+		micro = (struct tcb_tile){ 16, 32, 32 };
+	const struct tcb_tile midi = { tcb_most(micro.m, tcb_least(is_wgmma ? 128 : most, m)),
+				       tcb_most(micro.n, tcb_least(most, n)), micro.k };
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ midi.m, tcb_most(n, midi.n), tcb_most(k, midi.k) };
 	out->tile[TCB_MIDI] = midi;
 	out->tile[TCB_MICRO] = micro;
 	if (is_wgmma)
-		set_knobs(out, TCB_ISA_WGMMA, 16, TCB_COPY_BULK, 4);
+		set_knobs(out, TCB_ISA_WGMMA, 16, TCB_COPY_BULK, is_thin ? FEW_STAGES : 4);
 	else
 		set_knobs(out, is_f32 ? TCB_ISA_FMA : TCB_ISA_MMA, is_f32 ? 4 : vec,
 			  is_async ? TCB_COPY_ASYNC : TCB_COPY_LDG, is_async ? 3 : 2);
+	if (is_async && vec == 16 && matmul_gpu_is_few(problem)) {
+		few_default(problem, target, out);
+		return;
+	}
+	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90 && (is_wgmma || is_few);
+	if (is_wgmma)
+		return;
+	fit(problem, target, out);
+	out->knob[TCB_KNOB_SPLITK] = slices_for(problem, target,
+						tcb_div_up(problem->shape.m, out->tile[TCB_MIDI].m) *
+							tcb_div_up(problem->shape.n, out->tile[TCB_MIDI].n));
 }
 
-const struct tcb_side_space matmul_gpu_space = { matmul_gpu_rules, axes, default_geometry, matmul_gpu_footprint };
+/* Of the word bits: each output is one sum, to which products are added in the order of k, of halves 16 at a time: on
+ * sm_90 mma.sync and wgmma, of any N, add 16 alike (src/ptx/emulate/tensor/emu_matrix.h says how that was measured). */
+static const char *reorders(const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometry)
+{
+	(void)problem, (void)target;
+	if (geometry->knob[TCB_KNOB_SCHED] == TCB_SCHED_STREAMK)
+		return "sched may not be streamk: tiles are cut anywhere along k";
+	return geometry->knob[TCB_KNOB_SPLITK] != 1 ? "splitk must be 1: parts of k are other sums" : NULL;
+}
+
+const struct tcb_side_space matmul_gpu_space = { matmul_gpu_rules,   axes,
+						 default_geometry,   matmul_gpu_footprint,
+						 .family = "matmul", .reorders = reorders };

@@ -146,6 +146,11 @@ void matmul_gpu_plan(const struct tcb_problem *problem, const struct tcb_target 
 	plan_grid(target, g);
 }
 
+int matmul_gpu_is_few(const struct tcb_problem *problem)
+{
+	return problem->shape.words.bits && problem->op->type != TCB_TYPE_F32 && problem->shape.m <= 32;
+}
+
 static const char *misfit(const struct matmul_gpu *g)
 {
 	if (g->copy == TCB_COPY_BULK && (g->k % 8 || g->n % 8))
@@ -462,6 +467,20 @@ static unsigned unusual_wgmma(const struct tcb_target *target, const struct matm
 	return unusual;
 }
 
+/* As few_default() says, in matmul_gpu_space.c. */
+static unsigned unusual_few(const struct tcb_target *target, const struct matmul_gpu *g)
+{
+	unsigned unusual = unusual_size(target, g);
+	unusual += g->threads > 256;
+	unusual += g->bm >= 2 * g->m && g->bm > 16;
+	unusual += g->wm > 32 || g->wn > 32;
+	unusual += g->bk != 64;
+	unusual += g->copy == TCB_COPY_ASYNC && g->stages < 4;
+	unusual += g->occ > 2;
+	unusual += !g->pdl && g->capability >= 90;
+	return unusual;
+}
+
 static unsigned unusual_mma(const struct tcb_target *target, const struct matmul_gpu *g)
 {
 	unsigned unusual = unusual_size(target, g);
@@ -497,9 +516,10 @@ RULE(policy_usual)
 	struct matmul_gpu g;
 	unsigned unusual;
 	matmul_gpu_plan(problem, target, geometry, &g);
-	unusual = g.isa == TCB_ISA_WGMMA ? unusual_wgmma(target, &g)
-		  : g.isa == TCB_ISA_MMA ? unusual_mma(target, &g)
-					 : unusual_fma(target, &g);
+	unusual = g.isa == TCB_ISA_WGMMA       ? unusual_wgmma(target, &g)
+		  : g.isa == TCB_ISA_FMA       ? unusual_fma(target, &g)
+		  : matmul_gpu_is_few(problem) ? unusual_few(target, &g)
+					       : unusual_mma(target, &g);
 	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }
 

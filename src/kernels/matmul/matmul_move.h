@@ -84,16 +84,6 @@ SIMD_INLINE void pack_a_as(const struct matmul_part *part, const enum tcb_type t
 		pack_panel_a(part, type, first, wide, out);
 }
 
-static void pack_a(const struct matmul_part *part, size_t wide, float *out)
-{
-	if (part->type == TCB_TYPE_F32)
-		pack_a_as(part, TCB_TYPE_F32, wide, out);
-	else if (part->type == TCB_TYPE_F16)
-		pack_a_as(part, TCB_TYPE_F16, wide, out);
-	else
-		pack_a_as(part, TCB_TYPE_BF16, wide, out);
-}
-
 /* MOVE_STEPS rows go through all panels before the next ones: B is read along its rows, panels are written in runs. */
 SIMD_INLINE void pack_b_as(const struct matmul_part *part, const enum tcb_type type, size_t wide, size_t prefetch,
 			   float *out)
@@ -114,16 +104,6 @@ SIMD_INLINE void pack_b_as(const struct matmul_part *part, const enum tcb_type t
 	}
 }
 
-static void pack_b(const struct matmul_part *part, size_t wide, size_t prefetch, float *out)
-{
-	if (part->type == TCB_TYPE_F32)
-		pack_b_as(part, TCB_TYPE_F32, wide, prefetch, out);
-	else if (part->type == TCB_TYPE_F16)
-		pack_b_as(part, TCB_TYPE_F16, wide, prefetch, out);
-	else
-		pack_b_as(part, TCB_TYPE_BF16, wide, prefetch, out);
-}
-
 SIMD_INLINE void narrow_as(const enum tcb_type type, const float *sums, size_t count, uint16_t *out)
 {
 	size_t i = 0;
@@ -134,14 +114,6 @@ SIMD_INLINE void narrow_as(const enum tcb_type type, const float *sums, size_t c
 		store_half(type, half, v_load_part(sums + i, count - i, 0));
 		memcpy(out + i, half, (count - i) * sizeof(*half));
 	}
-}
-
-static void narrow(enum tcb_type type, const float *sums, size_t count, void *out)
-{
-	if (type == TCB_TYPE_F16)
-		narrow_as(TCB_TYPE_F16, sums, count, out);
-	else
-		narrow_as(TCB_TYPE_BF16, sums, count, out);
 }
 
 #endif

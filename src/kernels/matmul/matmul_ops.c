@@ -70,6 +70,7 @@ static const struct tcb_shape default_shapes[] = { { 1024, 1024, 1024 }, { 2048,
 		.name = "matmul_" #type_,                                                                \
 		.summary = summary_,                                                                     \
 		.shape_form = "MxNxK",                                                                   \
+		.words = UINT64_C(1) << TCB_WORD_BITS,                                                   \
 		.type = TYPE,                                                                            \
 		.contracts = 1u << contract,                                                             \
 		.default_contract = contract,                                                            \

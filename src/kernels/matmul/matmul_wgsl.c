@@ -240,8 +240,8 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	tcb_wgsl_number(t, "steps", g.steps);
 	tcb_wgsl_number(t, "whole", (size_t)g.is_whole);
 	if (!is_f32) {
-		tcb_wgsl_add_from_halves(t, g.type);
-		tcb_wgsl_add_to_halves(t, g.type);
+		tcb_wgsl_add_from_halves(t, "from_halves", g.type, 4);
+		tcb_wgsl_add_to_halves(t, "to_halves", g.type, 4);
 	}
 	(g.is_wide ? write_wide : write_narrow)(&w);
 	write_memory(&w);

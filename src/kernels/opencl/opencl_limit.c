@@ -20,7 +20,7 @@ static const struct form {
 static void write_text(const struct tcb_moved *moved, const struct form *form, size_t pieces, struct tcb_str *out)
 {
 	const int is_copy = moved->outputs != 0, has_other = moved->count > 1;
-	const char *const beside = has_other ? " ^ second[at]" : "";
+	const char *const beside = has_other && is_copy ? " ^ second[at]" : "";
 
 	tcb_str_addf(out, TCB_OPENCL_OPTIONS "\nkernel void %s(global const uint4 *source, global uint4 *goal%s)\n{\n",
 		     form->entry, has_other ? ", global const uint4 *second" : "");
@@ -29,7 +29,10 @@ static void write_text(const struct tcb_moved *moved, const struct form *form, s
 	tcb_str_add(out, "uint4 folded = (uint4)(0);\n");
 	tcb_str_addf(out, "for (size_t i = 0; i < %u; i++) {\nconst size_t at = first + i * %uu;\nif (at < %zuu)\n",
 		     form->loads, form->is_run ? 1 : form->workgroup, pieces);
-	tcb_str_addf(out, is_copy ? "goal[at] = source[at]%s;\n}\n" : "folded ^= source[at]%s;\n}\n", beside);
+	tcb_str_addf(out, is_copy ? "goal[at] = source[at]%s;\n" : "folded ^= source[at]%s;\n", beside);
+	if (has_other && !is_copy)
+		tcb_str_addf(out, "if (at < %zuu)\nfolded ^= second[at];\n", moved->other_bytes / TCB_MOVED_PIECE);
+	tcb_str_add(out, "}\n");
 	if (!is_copy) /* one in 2^128 would store what is never looked at */
 		tcb_str_add(out, "if (folded.x == 0x5eed1e55u && folded.y == 1 && folded.z == 2 && folded.w == 3)\n"
 				 "goal[0] = folded;\n");

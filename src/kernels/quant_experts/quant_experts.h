@@ -9,6 +9,7 @@
  * A layer of experts is the second and then the third.
  *   bias     W[id] x + b[id] in place of each product W[id] x
  *   oai      gpt-oss's gate in place of silu(p) * u: (u + 1) p / (1 + exp(-1.702 p)), p at most 7, u from -7 to 7
+ *   gelu     gelu(p) u in its tanh form in place of silu(p) u, as in Gemma
  *   shared1  one expert more, which all tokens use: E + 1 matrices, and one id and one factor more of each token
  *
  * ids are data of the call: any routing is computed, also one that uses an expert never, twice in a token, or for all
@@ -64,11 +65,6 @@ static inline size_t qex_bias(const struct tcb_problem *problem)
 {
 	const struct qex_kind *kind = qex_kind(problem);
 	return QEX_IDS + 1 + (size_t)(kind->is_gated || kind->is_summed);
-}
-
-static inline struct tcb_quant_gate qex_gate(const struct tcb_problem *problem)
-{
-	return problem->shape.words.oai ? TCB_QUANT_OAI : TCB_QUANT_SILU;
 }
 
 /* Has each product a row of x of its own? */

@@ -107,7 +107,7 @@ static enum tcb_status qex_plan(const struct tcb_problem *problem, const struct 
 				out->threads);
 	const struct tcb_words *words = &problem->shape.words;
 	/* A bias; exp's argument and its factor; a product and an addition of each expert, the first addition to 0. */
-	out->chain = qmm_chain(problem) + words->bias + kind->is_gated + words->oai +
+	out->chain = qmm_chain(problem, geometry) + words->bias + kind->is_gated + words->oai + words->gelu +
 		     (kind->is_summed ? (double)qex_used(&problem->shape) + 1 : 0);
 	out->ulps = !kind->is_gated ? 0 : words->oai ? QEX_GATE_OAI_ULPS : QMV_GATE_ULPS;
 	return TCB_OK;
@@ -118,6 +118,7 @@ static enum tcb_status qex_plan(const struct tcb_problem *problem, const struct 
 struct tile {
 	size_t width;
 	qmm_tile_fn *panel, *lines; /* lines NULL: not of this kind of weights */
+	const struct qmm_kernels *kernels;
 };
 
 struct job {
@@ -152,8 +153,8 @@ static void add_tiles(struct job *job, const struct tcb_variant *tiles)
 		if ((at < job->tile_count && job->tile[at].width == tiles->micro.m) || job->tile_count == TILES_MAX)
 			continue;
 		memmove(&job->tile[at + 1], &job->tile[at], (job->tile_count++ - at) * sizeof(job->tile[0]));
-		job->tile[at] =
-			(struct tile){ tiles->micro.m, kernels->panel, job->matrix.is_packed ? kernels->lines : NULL };
+		job->tile[at] = (struct tile){ tiles->micro.m, kernels->panel,
+					       job->matrix.is_packed ? kernels->lines : NULL, kernels };
 	}
 }
 
@@ -224,8 +225,8 @@ static struct place place_of(const struct job *job, size_t expert, size_t index)
 	return place;
 }
 
-/* Superblocks FIRST to FIRST + COUNT - 1 of a token to its PLACE.  f32, f16: [value][token]; q8: [superblock][token].
- */
+/* Superblocks FIRST to FIRST + COUNT - 1 of a token to its PLACE.  f32, f16: [value][token], for tiles of bf16
+ * [32 values][token]; q8: [superblock][token]. */
 static void put_codes(const struct place *place, size_t first, size_t count, const struct qmm_x8 *codes)
 {
 	struct qmm_x8 *to = (struct qmm_x8 *)(void *)place->tile + first * place->width + place->lane;
@@ -241,6 +242,29 @@ static void put_floats(enum tcb_contract contract, const struct place *place, si
 		to[i * place->width] = i < values ? qmm_activation(contract, x[i]) : 0;
 }
 
+static void put_halves(qmm_round_fn *round, const struct place *place, size_t first, size_t count, size_t values,
+		       const float *x)
+{
+	const size_t lines = QMM_VALUES / QMM_LINE_HALVES, apart = place->width * QMM_LINE;
+	round(x, values, count * lines, apart, place->tile + first * lines * apart + place->lane * QMM_LINE);
+}
+
+/* COUNT superblocks of a token, which hold VALUES values, as CODES or as they are at X. */
+static void put(const struct job *job, const struct place *place, size_t first, size_t count, size_t values,
+		const struct qmm_x8 *codes, const float *x)
+{
+	switch (job->matrix.kind) {
+	case QMM_PANEL_CODES:
+		put_codes(place, first, count, codes);
+		break;
+	case QMM_PANEL_HALVES:
+		put_halves(job->kernels->conversions.round, place, first, count, values, x);
+		break;
+	case QMM_PANEL_VALUES:
+		put_floats(job->plan->problem.contract, place, first, count, values, x);
+	}
+}
+
 /* Row ROW of x from superblock FIRST on, to all experts that it goes to. */
 static void prepare_row(const struct job *job, size_t row, size_t first, unsigned thread)
 {
@@ -250,8 +274,7 @@ static void prepare_row(const struct job *job, size_t row, size_t first, unsigne
 	const size_t values = tcb_least(count * QMM_VALUES, s->k - first * QMM_VALUES);
 	const float *x = job->x + row * s->k + first * QMM_VALUES;
 	void *codes = job->workspace + job->parts.threads_at + thread * job->parts.thread_bytes;
-	const int q8 = job->plan->problem.contract == TCB_CONTRACT_Q8;
-	if (q8)
+	if (job->matrix.kind == QMM_PANEL_CODES)
 		job->kernels->conversions.quantize(job->matrix.format->id, x, s->k, 1, 1, values, codes);
 	for (size_t pair = row * used; pair < (row + 1) * used; pair++) {
 		const size_t expert = expert_of(job, pair);
@@ -261,17 +284,13 @@ static void prepare_row(const struct job *job, size_t row, size_t first, unsigne
 			continue;
 		}
 		const struct place place = place_of(job, expert, job->routing.rank[pair]);
-		if (q8)
-			put_codes(&place, first, count, codes);
-		else
-			put_floats(job->plan->problem.contract, &place, first, count, values, x);
+		put(job, &place, first, count, values, codes, x);
 	}
 }
 
 /* Zeros for what no token has of EXPERT's last tile. */
 static void fill_up(const struct job *job, size_t expert)
 {
-	static const float zeros[PREPARE_SUPERBLOCKS * QMM_VALUES];
 	static const struct qmm_x8 none[PREPARE_SUPERBLOCKS];
 	const size_t count = count_of(job, expert), rest = count % tile_m(job->plan);
 	struct place place = { .width = 0 };
@@ -280,10 +299,7 @@ static void fill_up(const struct job *job, size_t expert)
 	for (place.lane = rest; place.lane < place.width; place.lane++)
 		for (size_t first = 0; first < job->matrix.superblocks; first += PREPARE_SUPERBLOCKS) {
 			const size_t blocks = tcb_least(PREPARE_SUPERBLOCKS, job->matrix.superblocks - first);
-			if (job->plan->problem.contract == TCB_CONTRACT_Q8)
-				put_codes(&place, first, blocks, none);
-			else
-				put_floats(TCB_CONTRACT_F32, &place, first, blocks, blocks * QMM_VALUES, zeros);
+			put(job, &place, first, blocks, 0, none, NULL);
 		}
 }
 
@@ -428,7 +444,7 @@ static void qex_run(const struct tcb_plan *plan, void *const operand[], void *wo
 	qmm_matrix_init(problem, g, &job.matrix);
 	job.matrix.weights = operand[TCB_QUANT_WEIGHTS];
 	job.matrix.is_packed = plan->variant->layout != TCB_LAYOUT_NATIVE;
-	qmm_matrix_convert(&job.matrix, problem, &job.kernels->conversions);
+	qmm_matrix_convert(&job.matrix, &job.kernels->conversions);
 	job.matrix_bytes = job.matrix.is_packed ? tcb_lines_bytes(problem) : job.matrix.n * job.matrix.row_bytes;
 	job.up = job.matrix;
 	if (job.kind->is_gated)
@@ -439,12 +455,14 @@ static void qex_run(const struct tcb_plan *plan, void *const operand[], void *wo
 		job.bias = operand[qex_bias(problem)];
 	if (problem->shape.words.bias && job.kind->is_gated)
 		job.up_bias = operand[qex_bias(problem) + 1];
-	job.gate = problem->shape.words.oai ? job.kernels->gate_oai : job.kernels->gate;
+	job.gate = problem->shape.words.oai    ? job.kernels->gate_oai
+		   : problem->shape.words.gelu ? tcb_gelu_gate(plan->variant->isa)
+					       : job.kernels->gate;
 	job.x_chunks = tcb_div_up(job.matrix.superblocks, PREPARE_SUPERBLOCKS);
 	job.parts = lay_out(plan, &job.matrix);
 	add_tiles(&job, job.kernels->tiles);
-	add_tiles(&job, job.kernels->narrow);
 	assert(job.tile_count && job.tile[job.tile_count - 1].width == tile_m(plan));
+	job.matrix.kernels = job.up.kernels = job.tile[job.tile_count - 1].kernels;
 	tcb_pool_run(pool, plan->threads, TCB_SCHED_STATIC, 1, sort, &job);
 	tcb_pool_run(pool, plan->threads, TCB_SCHED_STATIC, x_rows(&job) * job.x_chunks + experts_of(&job), prepare,
 		     &job);

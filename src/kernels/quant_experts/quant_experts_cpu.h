@@ -18,9 +18,8 @@ typedef void qex_add_fn(float *to, const float *from, float factor, size_t count
 
 /* What a variant's entry gives. */
 struct qex_kernels {
-	/* Of the plain matmul, those of the variant's family and format up to one without a name; and of AMX, whose
-	 * tiles are of many tokens, those of the next narrower family, or NULL. */
-	const struct tcb_variant *tiles, *narrow;
+	/* Of the plain matmul, those of the variant's family and format up to one without a name. */
+	const struct tcb_variant *tiles;
 	struct qmm_conversions conversions;
 	qmv_gate_fn *gate, *gate_oai;
 	qex_add_fn *add;

@@ -89,6 +89,7 @@ void qex_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->has_rows_each = qex_has_rows_each(problem);
 	g->has_bias = s->words.bias;
 	g->is_oai = s->words.oai != 0;
+	g->is_gelu = s->words.gelu != 0;
 	qmm_gpu_plan_tile(problem, target, geometry, g->matrices, &g->tile);
 	g->tile.threads = g->tile.warps * WARP;
 	g->tile.is_ahead = g->tile.is_wgmma && g->tile.tokens <= QMM_AHEAD_TOKENS;
@@ -142,7 +143,8 @@ double qex_gpu_chain(const struct qex_gpu *g)
 	plain.share = g->steps;
 	plain.splitk = 1;
 	/* A bias; exp's argument and its factor; a product and an addition of each expert, the first addition to 0. */
-	return qmm_gpu_chain(&plain) + g->has_bias + (g->matrices - 1) + g->is_oai + (g->is_summed ? g->used + 1 : 0);
+	return qmm_gpu_chain(&plain) + g->has_bias + (g->matrices - 1) + g->is_oai + g->is_gelu +
+	       (g->is_summed ? g->used + 1 : 0);
 }
 
 void qex_gpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,

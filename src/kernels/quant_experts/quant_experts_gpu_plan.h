@@ -31,7 +31,7 @@ struct qex_gpu {
 	int is_in_block;      /* one launch: each block also prepares what its items need, whole along k */
 	int has_groups;    /* threads copy with cp.async, a group a step: weights, or with copy=bulk the tokens alone */
 	unsigned matrices; /* 2: gate and up, whose groups are a warp's, one behind the other */
-	int is_summed, has_rows_each, has_bias, is_oai;
+	int is_summed, has_rows_each, has_bias, is_oai, is_gelu;
 	unsigned experts, used, pairs, x_rows, padded; /* padded: rows of the image */
 	unsigned steps;                                /* of ksplit units, along k */
 	unsigned row_blocks;                           /* of midi.n */

@@ -60,7 +60,7 @@ static void store(struct qex_writer *x, const struct item *item, kit_op token, k
 {
 	struct tcb_ptx_build *b = &x->w.kit.b;
 	const struct qex_gpu *g = x->g;
-	const struct tcb_quant_gate how = g->is_oai ? TCB_QUANT_OAI : TCB_QUANT_SILU;
+	const struct tcb_quant_gate how = tcb_quant_gate_of(&x->w.kit.out->problem.shape.words);
 	kit_op product = u_set(b, I(0)), value = sum;
 	const kit_op has = u_lt_and(b, row, x->w.rows, u_lt(b, token, item->tokens));
 	if (bias)

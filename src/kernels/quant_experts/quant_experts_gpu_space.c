@@ -243,4 +243,5 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	choose(problem, target, &most, out);
 }
 
-const struct tcb_side_space qex_gpu_space = { qex_gpu_rules, axes, default_geometry, qex_gpu_footprint };
+const struct tcb_side_space qex_gpu_space = { qex_gpu_rules, axes, default_geometry, qex_gpu_footprint,
+					      .family = "quant_experts" };

@@ -40,6 +40,9 @@ static enum tcb_status check_shape(const struct tcb_op *op, const struct tcb_sha
 	if (words->even + words->one + (words->skew != 10) > 1)
 		return tcb_fail(err, TCB_E_USAGE, "op %s takes one of even, one and zipf, which say the same thing",
 				op->name);
+	if (words->oai && words->gelu)
+		return tcb_fail(err, TCB_E_USAGE, "op %s joins gate and up by oai's gate or by gelu, not by both",
+				op->name);
 	TCB_TRY(tcb_quant_check_shape(op, shape, err));
 	const size_t experts_most = tcb_word_rows[TCB_WORD_EXPERTS].most, used_most = tcb_word_rows[TCB_WORD_USED].most;
 	if (qex_experts(shape) > experts_most || qex_used(shape) > used_most)
@@ -262,9 +265,10 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 	return 0;
 }
 
-#define WORDS                                                                                       \
-	(1u << TCB_WORD_EXPERTS | 1u << TCB_WORD_USED | 1u << TCB_WORD_SKEW | 1u << TCB_WORD_EVEN | \
-	 1u << TCB_WORD_ONE | 1u << TCB_WORD_SHARED | 1u << TCB_WORD_BIAS)
+#define WORDS                                                                                            \
+	(UINT64_C(1) << TCB_WORD_EXPERTS | UINT64_C(1) << TCB_WORD_USED | UINT64_C(1) << TCB_WORD_SKEW | \
+	 UINT64_C(1) << TCB_WORD_EVEN | UINT64_C(1) << TCB_WORD_ONE | UINT64_C(1) << TCB_WORD_SHARED |   \
+	 UINT64_C(1) << TCB_WORD_BIAS | UINT64_C(1) << TCB_WORD_BITS)
 #define SUMMARY_experts_matmul " weights of experts x f32 activations of the tokens that use them"
 #define SUMMARY_experts_swiglu_matmul " experts: silu of gate x activations, times up x activations"
 #define SUMMARY_experts_sum_matmul " experts: products of a token's experts, weighted and added up"
@@ -272,34 +276,34 @@ static size_t pack_rows(const struct tcb_op *op, enum tcb_layout layout)
 #define SHAPES_experts_swiglu_matmul up_shapes
 #define SHAPES_experts_sum_matmul down_shapes
 
-#define OP(kind, is_gated_, is_summed_, id, op, contracts_, contract_)                   \
-	const struct tcb_op tcb_op_##op##_##kind = {                                     \
-		.name = #op "_" #kind,                                                   \
-		.summary = #id SUMMARY_##kind,                                           \
-		.shape_form = "MxNxK,eE/U",                                              \
-		.words = WORDS | ((is_gated_)    ? 1u << TCB_WORD_OAI                    \
-				  : (is_summed_) ? 0                                     \
-						 : 1u << TCB_WORD_EACH),                 \
-		.format = &tcb_formats[TCB_FORMAT_##id],                                 \
-		.member = &(const struct qex_kind){ is_gated_, is_summed_ },             \
-		.contracts = contracts_,                                                 \
-		.default_contract = TCB_CONTRACT_##contract_,                            \
-		.default_shapes = SHAPES_##kind,                                         \
-		.default_shape_count = sizeof(SHAPES_##kind) / sizeof(SHAPES_##kind[0]), \
-		.side = TCB_SIDES(&qex_##op##_##kind##_cpu, &qex_gpu),                   \
-		.check_shape = check_shape,                                              \
-		.operands = operands,                                                    \
-		.fill = tcb_fill_in_parts,                                               \
-		.fill_parts = fill_parts,                                                \
-		.fill_part = fill_part,                                                  \
-		.reference = qex_reference,                                              \
-		.drawn_columns = tcb_quant_drawn_columns,                                \
-		.reference_flop_ns = 0.2,                                                \
-		.flops = flops,                                                          \
-		.traffic = traffic,                                                      \
-		.pack = pack,                                                            \
-		.unpack = unpack,                                                        \
-		.pack_rows = pack_rows,                                                  \
+#define OP(kind, is_gated_, is_summed_, id, op, contracts_, contract_)                                        \
+	const struct tcb_op tcb_op_##op##_##kind = {                                                          \
+		.name = #op "_" #kind,                                                                        \
+		.summary = #id SUMMARY_##kind,                                                                \
+		.shape_form = "MxNxK,eE/U",                                                                   \
+		.words = WORDS | ((is_gated_)    ? UINT64_C(1) << TCB_WORD_OAI | UINT64_C(1) << TCB_WORD_GELU \
+				  : (is_summed_) ? 0                                                          \
+						 : UINT64_C(1) << TCB_WORD_EACH),                             \
+		.format = &tcb_formats[TCB_FORMAT_##id],                                                      \
+		.member = &(const struct qex_kind){ is_gated_, is_summed_ },                                  \
+		.contracts = contracts_,                                                                      \
+		.default_contract = TCB_CONTRACT_##contract_,                                                 \
+		.default_shapes = SHAPES_##kind,                                                              \
+		.default_shape_count = sizeof(SHAPES_##kind) / sizeof(SHAPES_##kind[0]),                      \
+		.side = TCB_SIDES(&qex_##op##_##kind##_cpu, &qex_gpu),                                        \
+		.check_shape = check_shape,                                                                   \
+		.operands = operands,                                                                         \
+		.fill = tcb_fill_in_parts,                                                                    \
+		.fill_parts = fill_parts,                                                                     \
+		.fill_part = fill_part,                                                                       \
+		.reference = qex_reference,                                                                   \
+		.drawn_columns = tcb_quant_drawn_columns,                                                     \
+		.reference_flop_ns = 0.2,                                                                     \
+		.flops = flops,                                                                               \
+		.traffic = traffic,                                                                           \
+		.pack = pack,                                                                                 \
+		.unpack = unpack,                                                                             \
+		.pack_rows = pack_rows,                                                                       \
 	};
 /* Contract f16 of codes is GPUs' alone. */
 #define CODE_OPS(id, name, op, ...) \

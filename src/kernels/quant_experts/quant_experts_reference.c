@@ -78,7 +78,7 @@ static void add_batch(const struct job *job, size_t expert, const struct batch *
 	multiply(job, TCB_QUANT_WEIGHTS, expert, batch, first, count, &sums);
 	add_bias(job, bias, expert, batch, first, count, &sums);
 	if (qex_kind(job->problem)->is_gated) {
-		const struct tcb_quant_gate gate = qex_gate(job->problem);
+		const struct tcb_quant_gate gate = tcb_quant_gate_of(&job->problem->shape.words);
 		multiply(job, QEX_UP, expert, batch, first, count, &up);
 		add_bias(job, bias + 1, expert, batch, first, count, &up);
 		tcb_quant_reference_gate(

@@ -2,7 +2,7 @@
  *
  * The variants of the products of experts of one instruction family: for each
  * of the plain matmul's one that begins with its tile and goes on with smaller
- * ones where an expert has fewer tokens.
+ * ones of the family where an expert has fewer tokens.
  */
 #include "kernels/quant_experts/quant_experts_cpu.h"
 #include "kernels/quant_matmul/quant_matmul_rows.h"
@@ -49,6 +49,7 @@ static void gate_oai(float *gate, const float *up, size_t count)
 /* The family whose arithmetic on floats this one has. */
 #if LANES == 16
 #define FLOATS(name) name##_avx512
+#define HALVES QMM_HALVES_AVX512
 #elif LANES == 8
 #define FLOATS(name) name##_avx2
 #elif LANES == 4
@@ -57,46 +58,42 @@ static void gate_oai(float *gate, const float *up, size_t count)
 #define FLOATS(name) name##_scalar
 #endif
 
-#ifdef __AMX_INT8__
-#define NARROW(op) qmm_##op##_avx512vnni
-#define DECLARE_NARROW(op) extern const struct tcb_variant NARROW(op)[];
-#else
-#define NARROW(op) NULL
-#define DECLARE_NARROW(op)
+#ifndef HALVES
+#define HALVES NULL, NULL
 #endif
 
-#define ENTRY(id, name, op, ...)                                                        \
-	extern const struct tcb_variant SIMD_NAME(qmm_##op)[];                          \
-	DECLARE_NARROW(op)                                                              \
-	static const struct qex_kernels *op##_entry(void)                               \
-	{                                                                               \
-		static const struct qex_kernels kernels = {                             \
-			.tiles = SIMD_NAME(qmm_##op),                                   \
-			.narrow = NARROW(op),                                           \
-			.conversions = { FLOATS(qmm_unpackers), FLOATS(qmm_quantize) }, \
-			.gate = FLOATS(qmv_gate),                                       \
-			.gate_oai = gate_oai,                                           \
-			.add = add,                                                     \
-		};                                                                      \
-		return &kernels;                                                        \
+#define ENTRY(id, name, op, ...)                                                                \
+	extern const struct tcb_variant SIMD_NAME(qmm_##op)[];                                  \
+	static const struct qex_kernels *op##_entry(void)                                       \
+	{                                                                                       \
+		static const struct qex_kernels kernels = {                                     \
+			.tiles = SIMD_NAME(qmm_##op),                                           \
+			.conversions = { FLOATS(qmm_unpackers), FLOATS(qmm_quantize), HALVES }, \
+			.gate = FLOATS(qmv_gate),                                               \
+			.gate_oai = gate_oai,                                                   \
+			.add = add,                                                             \
+		};                                                                              \
+		return &kernels;                                                                \
 	}
 TCB_FORMAT_CODE_LIST(ENTRY)
-/* Weights that are values have contracts f32 and f16 alone, in which VNNI and AMX change nothing. */
-#if !defined(SIMD_HAS_DOT) || defined(SIMD_DOT_IS_SIGNED)
+/* Weights that are values have contracts f32 and f16 alone, in which VNNI changes nothing. */
+#if !defined(SIMD_HAS_DOT) || defined(SIMD_DOT_IS_SIGNED) || defined(__AMX_INT8__)
 TCB_FORMAT_SCALED_ROWS(ENTRY)
 #endif
 
 #define ROW(m, n, op, kind, k) QMM_ROWS_Q8(op##_##kind, k, m, n, op##_entry),
 #define ROW_F32(m, n, op, kind, k) QMM_ROWS_F32(op##_##kind, k, m, n, TCB_CLASS_BOUNDED, op##_entry),
+#define ROW_F16(m, n, op, kind, k) QMM_ROWS_F16(op##_##kind, k, m, n, op##_entry),
 #define TABLE(kind, is_gated, is_summed, op, values)                                                                \
 	const struct tcb_variant SIMD_NAME(qex_##op##_##kind)[] = { QMM_SIZES(ROW, op, kind, values) QMM_SIZES_F32( \
-		ROW_F32, op, kind, values){ 0 } };
+		ROW_F32, op, kind, values) QMM_SIZES_F16(ROW_F16, op, kind, values){ 0 } };
 #define TABLES(id, name, op, values, ...) QEX_KINDS(TABLE, op, values)
 TCB_FORMAT_CODE_LIST(TABLES)
 
-#define ROW_F16(m, n, op, kind, k) QMM_ROWS_F16(op##_##kind, k, m, n, op##_entry),
-#define ROW_OF_VALUES(kind, is_gated, is_summed, op, values)                       \
-	const struct tcb_variant SIMD_NAME(qex_##op##_##kind)[] = { QMM_SIZES_F32( \
-		ROW_F32, op, kind, values) QMM_SIZES_F32(ROW_F16, op, kind, values){ 0 } };
+#define ROW_OF_VALUES(kind, is_gated, is_summed, op, values)                                      \
+	const struct tcb_variant SIMD_NAME(qex_##op##_##kind)[] = {                               \
+		QMM_SIZES_F32(ROW_F32, op, kind, values) QMM_SIZES_F32(ROW_F16, op, kind, values) \
+			QMM_SIZES_F16(ROW_F16, op, kind, values){ 0 }                             \
+	};
 #define ROWS_OF_VALUES(id, name, op, values, ...) QEX_KINDS(ROW_OF_VALUES, op, values)
 TCB_FORMAT_SCALED_ROWS(ROWS_OF_VALUES)

@@ -62,7 +62,7 @@ enum {
 		.name = #name_ "_matmul",                                                      \
 		.summary = #id " weights x f32 activations, many tokens at once",              \
 		.shape_form = "MxNxK",                                                         \
-		.words = TCB_QUANT_WORDS | 1u << TCB_WORD_ADD,                                 \
+		.words = TCB_QUANT_WORDS | UINT64_C(1) << TCB_WORD_ADD,                        \
 		.format = &tcb_formats[TCB_FORMAT_##id],                                       \
 		.contracts = contracts_,                                                       \
 		.default_contract = (contracts_) >> TCB_CONTRACT_Q8 & 1    ? TCB_CONTRACT_Q8   \
@@ -71,7 +71,7 @@ enum {
 		.default_shapes = default_shapes,                                              \
 		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),     \
 		.side = TCB_SIDES(&qmm_##name_##_cpu, gpu_, wgsl_),                            \
-		.has_strides = 1,                                                              \
+		.stride_unit = 1,                                                              \
 		.check_shape = tcb_quant_check_shape,                                          \
 		.operands = tcb_quant_operands,                                                \
 		.fill = tcb_quant_fill,                                                        \

@@ -88,23 +88,17 @@ static enum tcb_status qmm_plan(const struct tcb_problem *problem, const struct 
 	    tcb_add_size(out->workspace_bytes, parts.threads_at, &out->workspace_bytes))
 		return tcb_fail(err, TCB_E_OVERFLOW, "%s: the panels of %u threads are too large", problem->op->name,
 				out->threads);
-	out->chain = qmm_chain(problem) + problem->shape.words.add + problem->shape.words.bias;
+	out->chain = qmm_chain(problem, geometry) + problem->shape.words.add + problem->shape.words.bias;
 	return TCB_OK;
 }
-
-/* From and to other types than f32. */
-struct types {
-	qmm_widen_fn *widen;
-	qmm_narrow_fn *narrow;
-};
 
 /* One call of qmm_run(), shared by its threads. */
 struct job {
 	const struct tcb_plan *plan;
 	struct qmm_matrix matrix;
 	qmm_tile_fn *tile;
-	qmm_quantize_fn *quantize;
-	const struct types *types;
+	const struct qmm_conversions *conversions;
+	const struct qmm_types *types;
 	struct parts parts;
 	const void *x;
 	uint8_t *workspace;
@@ -121,6 +115,20 @@ static void interleave(enum tcb_contract contract, const float *x, size_t x_stri
 	for (size_t i = 0; i < superblocks * QMM_VALUES; i++, out += tile)
 		for (size_t t = 0; t < tile; t++)
 			out[t] = t < tokens && i < k ? qmm_activation(contract, x[t * x_stride + i]) : 0;
+}
+
+/* The same for tiles of bf16: [32 values of k][TILE], a superblock after the other, of which the first cache holds all.
+ */
+static void round_tokens(qmm_round_fn *round, const float *x, size_t x_stride, size_t tokens, size_t tile, size_t k,
+			 size_t superblocks, uint8_t *out)
+{
+	const size_t lines = QMM_VALUES / QMM_LINE_HALVES, apart = tile * QMM_LINE;
+	for (size_t b = 0; b < superblocks; b++, out += lines * apart)
+		for (size_t t = 0; t < tile; t++) {
+			const size_t first = b * QMM_VALUES, count = t < tokens && first < k ? k - first : 0;
+			round(count ? x + t * x_stride + first : x, tcb_least(count, QMM_VALUES), lines, apart,
+			      out + t * QMM_LINE);
+		}
 }
 
 /* TOKENS rows of K activations from TOKEN and FIRST on, and how far these are apart. */
@@ -156,10 +164,17 @@ static void prepare(void *ctx, size_t task, unsigned thread)
 	const float *x = floats_of(job, token, tokens, first * QMM_VALUES, k, &stride);
 	uint8_t *out = job->workspace + task / chunks * job->parts.tile_bytes + first * tile * job->matrix.token_bytes;
 	(void)thread;
-	if (job->plan->problem.contract == TCB_CONTRACT_Q8)
-		job->quantize(job->matrix.format->id, x, stride, tokens, tile, k, (struct qmm_x8 *)(void *)out);
-	else
+	switch (job->matrix.kind) {
+	case QMM_PANEL_CODES:
+		job->conversions->quantize(job->matrix.format->id, x, stride, tokens, tile, k,
+					   (struct qmm_x8 *)(void *)out);
+		break;
+	case QMM_PANEL_HALVES:
+		round_tokens(job->conversions->round, x, stride, tokens, tile, k, count, out);
+		break;
+	case QMM_PANEL_VALUES:
 		interleave(job->plan->problem.contract, x, stride, tokens, tile, k, count, (float *)(void *)out);
+	}
 }
 
 /* ROWS rows of COLUMNS sums from ROW and COLUMN on become results. */
@@ -199,15 +214,15 @@ static void run_macro(void *ctx, size_t task, unsigned thread)
 
 static const struct qmm_conversions *conversions_of(enum tcb_isa isa)
 {
-#define CONVERSIONS(isa, ID, ...) [TCB_ISA_##ID] = { qmm_unpackers_##isa, qmm_quantize_##isa },
+#define CONVERSIONS(isa, ID, ...) [TCB_ISA_##ID] = { qmm_unpackers_##isa, qmm_quantize_##isa, QMM_HALVES_##ID },
 	static const struct qmm_conversions all[TCB_ISA_COUNT] = { TCB_ISAS_FLOATS(CONVERSIONS, ) };
 	return &all[tcb_cpu_isa(isa)->floats];
 }
 
-static const struct types *types_of(enum tcb_isa isa)
+const struct qmm_types *qmm_types_of(enum tcb_isa isa)
 {
 #define TYPES(isa, ID, ...) [TCB_ISA_##ID] = { qmm_widen_##isa, qmm_narrow_##isa },
-	static const struct types all[TCB_ISA_COUNT] = { TCB_ISAS_FLOATS(TYPES, ) };
+	static const struct qmm_types all[TCB_ISA_COUNT] = { TCB_ISAS_FLOATS(TYPES, ) };
 	return &all[tcb_cpu_isa(isa)->floats];
 }
 
@@ -216,13 +231,12 @@ static void qmm_run(const struct tcb_plan *plan, void *const operand[], void *wo
 	const struct tcb_shape *s = &plan->problem.shape;
 	const struct tcb_geometry *g = &plan->geometry;
 	const struct qmm_kernels *kernels = ((qmm_kernels_fn *)plan->variant->entry)();
-	const struct qmm_conversions *conversions = conversions_of(plan->variant->isa);
 	const enum tcb_sched sched =
 		g->knob[TCB_KNOB_SCHED] == TCB_SCHED_DYNAMIC ? TCB_SCHED_DYNAMIC : TCB_SCHED_STATIC;
 	struct job job = {
 		.plan = plan,
-		.quantize = conversions->quantize,
-		.types = types_of(plan->variant->isa),
+		.conversions = conversions_of(plan->variant->isa),
+		.types = qmm_types_of(plan->variant->isa),
 		.x = operand[TCB_QUANT_X],
 		.workspace = workspace,
 		.y = operand[TCB_QUANT_Y],
@@ -232,7 +246,8 @@ static void qmm_run(const struct tcb_plan *plan, void *const operand[], void *wo
 	qmm_matrix_init(&plan->problem, g, &job.matrix);
 	job.matrix.weights = operand[TCB_QUANT_WEIGHTS];
 	job.matrix.is_packed = plan->variant->layout != TCB_LAYOUT_NATIVE;
-	qmm_matrix_convert(&job.matrix, &plan->problem, conversions);
+	job.matrix.kernels = kernels;
+	qmm_matrix_convert(&job.matrix, job.conversions);
 	job.parts = lay_out(&plan->problem, &job.matrix);
 	job.sums = has_sums(&plan->problem) ? (float *)(void *)(job.workspace + job.parts.y_at) : job.y;
 	if (has_sums(&plan->problem))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The quantised matmuls' CPU side, contracts q8 and f32, as their ops take it.
+ * The quantised matmuls' CPU side, contracts q8, f16 and f32, as their ops take it.
  */
 #ifndef TCB_KERNELS_QUANT_MATMUL_CPU_H
 #define TCB_KERNELS_QUANT_MATMUL_CPU_H
@@ -26,8 +26,12 @@ size_t qmm_cpu_axes(const struct tcb_problem *problem, const struct tcb_target *
 		    struct tcb_axis out[TCB_AXES_MAX]);
 void qmm_cpu_default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			      struct tcb_geometry *out);
+/* Whether so few TOKENS take weights apart in registers by default, with the vectors of ISA, rather than in blocks. */
+int qmm_cpu_takes_few(const struct tcb_problem *problem, enum tcb_isa isa, size_t tokens);
 void qmm_cpu_footprint(const struct tcb_problem *problem, const struct tcb_target *target,
 		       const struct tcb_geometry *geometry, struct tcb_footprint *out);
+const char *qmm_cpu_reorders(const struct tcb_problem *problem, const struct tcb_target *target,
+			     const struct tcb_geometry *geometry);
 /* Why the op cannot run GEOMETRY whatever the variant, NULL if it can. */
 const char *qmm_cpu_refused(const struct tcb_problem *problem, const struct tcb_geometry *geometry);
 /* What the innermost loop of a register tile keeps in registers of FAMILY: sums (without products of bytes also those

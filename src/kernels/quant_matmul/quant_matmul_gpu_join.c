@@ -195,16 +195,57 @@ static kit_op *sum_at(const struct qmm_gpu *g, struct qmm_sums *sums, unsigned i
 	return &sums->of[i / of_chain][i % of_chain / of_tile][i % of_tile / 4][i % 4];
 }
 
+static unsigned sums_of_chain(const struct qmm_gpu *g)
+{
+	return g->row_tiles * g->token_groups * 4;
+}
+
+static void write_zeros(struct qmm_writer *w, struct qmm_sums *sums, unsigned first, unsigned end)
+{
+	for (unsigned i = first; i < end; i++)
+		*sum_at(w->g, sums, i) = f_set(&w->kit.b, F(0));
+}
+
 void qmm_write_zero(struct qmm_writer *w, struct qmm_sums *sums)
 {
-	for (unsigned i = 0; i < w->g->chains * w->g->row_tiles * w->g->token_groups * 4; i++)
-		*sum_at(w->g, sums, i) = f_set(&w->kit.b, F(0));
+	write_zeros(w, sums, 0, w->g->chains * sums_of_chain(w->g));
+}
+
+void qmm_write_halves_begin(struct qmm_writer *w, struct qmm_sums *sums, kit_op *half)
+{
+	*half = I(0);
+	if (!w->g->is_halved)
+		return;
+	*half = tcb_ptx_for_begin(&w->kit.b, I(0), I(2), I(1), 1);
+	tcb_kit_nounroll(&w->kit.b);
+	write_zeros(w, sums, 0, sums_of_chain(w->g));
+}
+
+void qmm_write_halves_end(struct qmm_writer *w, struct qmm_sums *sums, kit_op half)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned count = sums_of_chain(w->g);
+	if (!w->g->is_halved)
+		return;
+	tcb_ptx_if_begin(b, u_eq(b, half, I(0)));
+	for (unsigned i = 0; i < count; i++)
+		f_set_to(b, *sum_at(w->g, sums, count + i), *sum_at(w->g, sums, i));
+	tcb_ptx_if_end(b);
+	tcb_ptx_for_end(b);
+}
+
+void qmm_write_half_over(struct qmm_writer *w, struct qmm_sums *sums)
+{
+	const unsigned count = sums_of_chain(w->g);
+	for (unsigned i = 0; i < count; i++)
+		*sum_at(w->g, sums, count + i) = *sum_at(w->g, sums, i);
+	write_zeros(w, sums, 0, count);
 }
 
 void qmm_write_results(struct qmm_writer *w, kit_op group, struct qmm_sums *sums)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const unsigned of_chain = w->g->row_tiles * w->g->token_groups * 4;
+	const unsigned of_chain = sums_of_chain(w->g);
 	for (unsigned i = of_chain; i < w->g->chains * of_chain; i++) {
 		kit_op *sum = sum_at(w->g, sums, i % of_chain);
 		f_add_to(b, *sum, *sum, *sum_at(w->g, sums, i));

@@ -206,30 +206,49 @@ static void write_whole_share(struct qmm_writer *w, struct kernel *k)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	for (unsigned step = 0; step < w->g->steps; step++) {
+		if (w->g->is_halved && step == w->g->steps / 2) {
+			if (w->g->is_wgmma)
+				wgmma_wait(b, I(0));
+			qmm_write_half_over(w, &k->sums);
+		}
 		const struct tcb_kit_slot slot = tcb_kit_ring_slot(&k->ring.kit, (int)step);
 		tcb_kit_wait(b, slot.barrier, I(0));
 		write_tile(w, k, slot.at ? u_add(b, slot.base, I(slot.at)) : slot.base);
 		if (step + 1 < w->g->steps)
 			x_next(w, k);
 	}
+	if (w->g->is_wgmma)
+		wgmma_wait(b, I(0));
 }
 
 static void write_share(struct qmm_writer *w, struct kernel *k)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
-	if (g->steps > 1)
-		tcb_ptx_for_begin(b, I(0), I(g->steps), I(1), 1);
+	const unsigned steps = g->is_halved ? g->steps / 2 : g->steps;
+	if (steps > 1)
+		tcb_ptx_for_begin(b, I(0), I(steps), I(1), 1);
 	const kit_op slot = u_set(b, k->ring.kit.slot); /* so that a waiting loop has a header of its own */
 	ring_wait(w, &k->ring);
 	write_tile(w, k, slot);
 	tcb_kit_warp_barrier(b);
 	ring_fill(w, &k->ring, TCB_KIT_SLOT_NOW);
 	tcb_kit_ring_next(b, &k->ring.kit);
-	if (g->steps > 1) {
+	if (g->steps > 1)
 		x_next(w, k);
+	if (steps > 1)
 		tcb_ptx_for_end(b);
-	}
+}
+
+/* The share in halves of K, where sums are to be of these. */
+static void write_share_in_halves(struct qmm_writer *w, struct kernel *k)
+{
+	kit_op half;
+	qmm_write_halves_begin(w, &k->sums, &half);
+	write_share(w, k);
+	if (w->g->is_wgmma)
+		wgmma_wait(&w->kit.b, I(0));
+	qmm_write_halves_end(w, &k->sums, half);
 }
 
 static void write_ring_rows(struct qmm_writer *w, struct kernel *k)
@@ -239,9 +258,7 @@ static void write_ring_rows(struct qmm_writer *w, struct kernel *k)
 	const kit_op groups = tcb_ptx_for_begin(b, u_add(b, w->first, w->side), w->end, I(g->side), 0);
 	qmm_write_zero(w, &k->sums);
 	x_start(w, k);
-	(g->is_whole ? write_whole_share : write_share)(w, k);
-	if (g->is_wgmma)
-		wgmma_wait(b, I(0));
+	(g->is_whole ? write_whole_share : write_share_in_halves)(w, k);
 	qmm_write_results(w, groups, &k->sums);
 	tcb_ptx_for_end(b);
 }
@@ -262,6 +279,16 @@ static void roll_open(struct qmm_writer *w, struct kernel *k)
 	}
 }
 
+/* A loop over the units of half HALF of COUNT, or over all. */
+static kit_op units_begin(struct qmm_writer *w, kit_op half, unsigned count)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	if (!w->g->is_halved)
+		return tcb_ptx_for_begin(b, I(0), I(count), I(1), 1);
+	const kit_op first = u_mul(b, half, I(count / 2));
+	return tcb_ptx_for_begin(b, first, u_add(b, first, I(count / 2)), I(1), 1);
+}
+
 /*
  * A unit at a time.  The barrier says that all copies of its slots are there, and that the slots before are free, which
  * the next copies then fill: one barrier a unit.
@@ -274,9 +301,10 @@ static void write_rolling_rows(struct qmm_writer *w, struct kernel *k)
 	const unsigned last = g->xstages - 1;
 	kit_op free_slot = u_set(b, u_add(b, r->kit.first_slot, I(last * g->tile_bytes)));
 	kit_op x_free = u_set(b, I(last * slot_bytes(g)));
-	kit_op x_offset = u_set(b, I(0));
+	kit_op x_offset = u_set(b, I(0)), half;
 	qmm_write_zero(w, &k->sums);
-	const kit_op units = tcb_ptx_for_begin(b, I(0), I(g->slice), I(1), 1);
+	qmm_write_halves_begin(w, &k->sums, &half);
+	const kit_op units = units_begin(w, half, g->slice);
 	copies_wait(b, I(g->xstages - 2));
 	tcb_kit_block_barrier(b);
 	const kit_op next = u_add(b, units, I(last)), slot = u_set(b, r->kit.slot);
@@ -296,6 +324,7 @@ static void write_rolling_rows(struct qmm_writer *w, struct kernel *k)
 	u_add_to(b, x_offset, x_offset, I(slot_bytes(g)));
 	u_select_to(b, x_offset, I(0), x_offset, u_eq(b, x_offset, I(g->xstages * slot_bytes(g))));
 	tcb_ptx_for_end(b);
+	qmm_write_halves_end(w, &k->sums, half);
 	qmm_write_results(w, u_add(b, w->first, w->side), &k->sums);
 }
 
@@ -343,10 +372,12 @@ static void write_direct_rows(struct qmm_writer *w, struct kernel *k)
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct qmm_gpu *g = w->g;
 	const kit_op group = u_add(b, w->first, w->side);
+	kit_op half;
 	tcb_ptx_if_begin(b, u_lt(b, group, w->end));
 	qmm_write_zero(w, &k->sums);
 	x_start(w, k);
-	const kit_op steps = tcb_ptx_for_begin(b, I(0), I(g->share), I(1), 1);
+	qmm_write_halves_begin(w, &k->sums, &half);
+	const kit_op steps = units_begin(w, half, g->share);
 	(g->group ? write_unit_s8 : write_unit)(w, k, 0);
 	direct_next(w, k);
 	tcb_ptx_guard(b, u_lt(b, steps, I(g->share - 1)));
@@ -354,6 +385,7 @@ static void write_direct_rows(struct qmm_writer *w, struct kernel *k)
 	tcb_ptx_unguard(b);
 	x_next(w, k);
 	tcb_ptx_for_end(b);
+	qmm_write_halves_end(w, &k->sums, half);
 	qmm_write_results(w, group, &k->sums);
 	tcb_ptx_if_end(b);
 }

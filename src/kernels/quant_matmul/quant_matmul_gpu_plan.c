@@ -23,16 +23,6 @@ enum {
 
 /* --- numbers --- */
 
-/*
- * SMs that clusters of SIZE blocks, one per SM, can use: the rest of a GPC's that is too small for a cluster stays
- * idle. An H200 (132 SMs) has room for 66 clusters of 2, 30 of 4, 15 of 8 (cuOccupancyMaxActiveClusters).
- */
-static unsigned cluster_sms(const struct tcb_target *target, unsigned size)
-{
-	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
-	return size > 2 && sms > 11 ? sms * 10 / 11 : sms;
-}
-
 /* Equal runs of units: no block has none. */
 static void plan_deal(struct qmm_gpu *g)
 {
@@ -45,7 +35,7 @@ static void plan_deal(struct qmm_gpu *g)
 
 static void plan_rows(const struct tcb_target *target, struct qmm_gpu *g)
 {
-	const unsigned sms = cluster_sms(target, g->join == TCB_JOIN_CLUSTER ? g->splitk : 1),
+	const unsigned sms = tcb_gpu_cluster_sms(target, g->join == TCB_JOIN_CLUSTER ? g->splitk : 1),
 		       of_row = g->splitk * g->token_tiles;
 	g->groups = tcb_div_up(g->n, g->rows);
 	if (g->is_dealt) {
@@ -146,7 +136,7 @@ static void plan_spread(const struct tcb_target *target, struct qmm_gpu *g)
 {
 	const unsigned cluster = g->cast * (g->join == TCB_JOIN_CLUSTER ? g->splitk : 1);
 	const unsigned blocks = g->grid * g->splitk * (g->is_dealt ? 1 : g->token_tiles);
-	const unsigned share = tcb_div_up(blocks, cluster_sms(target, cluster));
+	const unsigned share = tcb_div_up(blocks, tcb_gpu_cluster_sms(target, cluster));
 	const size_t of_sm = tcb_shared_limit(target) + SHARED_OF_SYSTEM;
 	g->launch_bytes = g->shared_bytes;
 	if (target->cuda.sm_count && (g->pdl || cluster > 1) && blocks < share * target->cuda.sm_count) {
@@ -201,6 +191,11 @@ unsigned qmm_prepare_together(const struct qmm_gpu *g)
 	return g->row_units * qmm_prepare_blocks(g) > (QMM_PREPARE_TOGETHER - 1) * g->sms ? QMM_PREPARE_TOGETHER : 1;
 }
 
+int qmm_has_halves(const struct tcb_problem *problem)
+{
+	return problem->shape.words.bits && qmm_units_along_k(problem->shape.k) % 2 == 0;
+}
+
 /* Products of few tokens that add to the same sums would wait for each other; wgmma's do not. */
 static unsigned chains_of(const struct qmm_gpu *g)
 {
@@ -243,7 +238,7 @@ void qmm_gpu_plan_tile(const struct tcb_problem *problem, const struct tcb_targe
 	g->row_tiles = matrices * g->rows / (g->is_wgmma ? 4 * QMM_UNIT_ROWS : QMM_UNIT_ROWS);
 	g->tokens = (unsigned)geometry->tile[TCB_MIDI].m;
 	g->token_groups = g->tokens / QMM_GROUP_TOKENS;
-	g->chains = chains_of(g);
+	g->chains = problem->shape.words.bits ? 1 : chains_of(g);
 	g->warps = KNOB(WARPS);
 	g->ksplit = KNOB(KSPLIT);
 	g->side = g->warps / (g->is_wgmma ? 4 : 1) / g->ksplit;
@@ -285,6 +280,9 @@ void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->is_dealt = g->is_streamed && g->resident;
 	g->by_grid = KNOB(PREP) == TCB_PREP_GRID;
 	g->splitk = KNOB(SPLITK);
+	g->is_halved = qmm_has_halves(problem) && g->splitk * g->ksplit == 1;
+	if (g->is_halved)
+		g->chains = 2;
 	plan_threads(g);
 	g->lead = KNOB(LEAD);
 	g->cast = KNOB(CLUSTER) > 1 ? KNOB(CLUSTER) : 1;

@@ -30,6 +30,7 @@ struct qmm_gpu {
 	int is_ahead;                   /* wgmma: a lane has the codes of a whole unit, not of one chunk */
 	unsigned chains;                /* sums of each output that a warp adds to in turn, so that products
 					 * of few tokens need not wait for each other */
+	int is_halved;                  /* words.bits: the second chain is the sum of K's first half */
 	unsigned ksplit, side, splitk;  /* warps of a group; groups side by side; blocks of a row */
 	unsigned stages, lead, xstages; /* tiles of weights in flight, before the activations; tiles of activations */
 	unsigned cast;                  /* streamed: blocks along x that fetch activations for each other */
@@ -73,6 +74,8 @@ unsigned qmm_gpu_plan_grid(struct qmm_gpu *g, unsigned at);
 /* The whole of the plain matmul. */
 void qmm_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
 		  const struct tcb_geometry *geometry, struct qmm_gpu *out);
+/* Of the word bits: is each output the sum of two, one of each half of K? */
+int qmm_has_halves(const struct tcb_problem *problem);
 /* Blocks along the tokens of the launch that prepares them. */
 unsigned qmm_prepare_blocks(const struct qmm_gpu *g);
 unsigned qmm_prepare_together(const struct qmm_gpu *g);

@@ -53,8 +53,8 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	const size_t units = qmm_units_along_k(s->k), rows = tcb_power_of_two_up(s->n),
 		     tokens = tcb_power_of_two_up(s->m);
 	const int is_modern = target->cuda.capability >= 90;
-	const int has_wgmma =
-		tcb_target_has(target, TCB_ISA_WGMMA) && problem->contract != TCB_CONTRACT_Q8 && terms_of(problem) == 1;
+	const int has_wgmma = tcb_target_has(target, TCB_ISA_WGMMA) && problem->contract != TCB_CONTRACT_Q8 &&
+			      terms_of(problem) == 1 && !(s->words.bits && x_terms_of(problem) > 1);
 	size_t count = 0;
 	struct tcb_axis *a;
 	a = tcb_axis_knob(out, &count, TCB_KNOB_ISA);
@@ -70,7 +70,8 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	}
 	a = tcb_axis_knob(out, &count, TCB_KNOB_COPY);
 	tcb_axis_add(a, TCB_COPY_LDG);
-	if (target->cuda.capability >= 80 && !has_wgmma) /* which has better ways to stream activations */
+	/* wgmma has better ways to stream activations */
+	if (target->cuda.capability >= 80 && !has_wgmma)
 		tcb_axis_add(a, TCB_COPY_ASYNC);
 	if (is_modern)
 		tcb_axis_add(a, TCB_COPY_BULK);
@@ -93,7 +94,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	a = tcb_axis_knob(out, &count, TCB_KNOB_XSTAGES);
 	if (has_wgmma)
 		ADD(a, 1, 4, 8);
-	else
+	if (!has_wgmma)
 		ADD(a, 1, 2, 3, 4);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_LEAD), 1, 2, 3, 4, 6, 8);
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2);
@@ -269,6 +270,23 @@ static void piece_default(const struct tcb_problem *problem, const struct tcb_ta
 	}
 }
 
+/* OUT with wgmma, four warps for 64 rows, and rings of weights and activations. */
+static void set_streamed(const struct tcb_problem *problem, size_t tokens, struct tcb_geometry *out)
+{
+	set_tiles(problem, tokens, 4, out);
+	out->tile[TCB_MICRO].n = 4 * QMM_UNIT_ROWS;
+	out->knob[TCB_KNOB_ISA] = TCB_ISA_WGMMA;
+	out->knob[TCB_KNOB_COPY] = TCB_COPY_BULK;
+	out->knob[TCB_KNOB_PDL] = 1;
+	out->knob[TCB_KNOB_WARPS] = 4;
+	out->knob[TCB_KNOB_KSPLIT] = out->knob[TCB_KNOB_SPLITK] = 1;
+	out->knob[TCB_KNOB_JOIN] = TCB_JOIN_NONE;
+	out->knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
+	out->knob[TCB_KNOB_STAGES] = (int32_t)tcb_least(qmm_units_along_k(problem->shape.k), tokens > 128 ? 2 : 3);
+	out->knob[TCB_KNOB_LEAD] = out->knob[TCB_KNOB_STAGES];
+	out->knob[TCB_KNOB_XSTAGES] = 4;
+}
+
 /*
  * More tokens, contract f16, on an H200: four warps for 64 rows, which are taken apart once for 128 tokens; values that
  * halves hold, where nothing is taken apart, for as many tokens as leave all SMs a block.
@@ -284,18 +302,7 @@ static void many_default(const struct tcb_problem *problem, const struct tcb_tar
 	if (!is_piecewise(problem, target) || s->m <= (x_terms_of(problem) > 1 ? 16 : 64) ||
 	    problem->contract == TCB_CONTRACT_Q8 || terms_of(problem) > 1)
 		return;
-	set_tiles(problem, tcb_least(tokens, tcb_power_of_two_up(s->m)), 4, &g);
-	g.tile[TCB_MICRO].n = 4 * QMM_UNIT_ROWS;
-	g.knob[TCB_KNOB_ISA] = TCB_ISA_WGMMA;
-	g.knob[TCB_KNOB_COPY] = TCB_COPY_BULK;
-	g.knob[TCB_KNOB_PDL] = 1;
-	g.knob[TCB_KNOB_WARPS] = 4;
-	g.knob[TCB_KNOB_KSPLIT] = g.knob[TCB_KNOB_SPLITK] = 1;
-	g.knob[TCB_KNOB_JOIN] = TCB_JOIN_NONE;
-	g.knob[TCB_KNOB_PREP] = TCB_PREP_LAUNCH;
-	g.knob[TCB_KNOB_STAGES] = (int32_t)tcb_least(qmm_units_along_k(s->k), tokens > 128 ? 2 : 3);
-	g.knob[TCB_KNOB_LEAD] = g.knob[TCB_KNOB_STAGES];
-	g.knob[TCB_KNOB_XSTAGES] = 4;
+	set_streamed(problem, tcb_least(tokens, tcb_power_of_two_up(s->m)), &g);
 	qmm_gpu_plan(problem, target, &g, &plan);
 	if (plan.shared_bytes <= tcb_shared_limit(target))
 		*out = g;
@@ -331,6 +338,145 @@ static void few_default(const struct tcb_problem *problem, const struct tcb_targ
 	qmm_gpu_plan(problem, target, &g, &plan);
 	if (plan.shared_bytes <= tcb_shared_limit(target))
 		*out = g;
+}
+
+/*
+ * Rows of values in terms and few of them, as a router has: on an H200 warps that share rows in pairs, of 8 tokens, the
+ * parts of k joined in clusters.  512x128x2048 and 1x128x2048 of f32 took 13.4 and 2.4 us, of the best of a sweep 13.3
+ * and 2.3, and 27.5 and 6.0 with copies of cp.async and parts that the last block joins.
+ */
+static void narrow_default(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t units = qmm_units_along_k(s->k), ksplit = units % 2 ? 1 : 2;
+	const size_t splitk = units % (4 * ksplit) == 0 ? 4 : units % (2 * ksplit) == 0 ? 2 : 1;
+	const size_t pairs = s->n > QMM_UNIT_ROWS ? 2 : 1;
+	struct tcb_geometry g = *out;
+	struct qmm_gpu plan;
+	if (!tcb_is_float(problem->op->format->id) || x_terms_of(problem) == 1 || target->cuda.capability < 90 ||
+	    s->n >= 1024 || s->k % QMM_UNIT_VALUES)
+		return;
+	set_tiles(problem, QMM_GROUP_TOKENS, pairs, &g);
+	g.knob[TCB_KNOB_COPY] = TCB_COPY_BULK;
+	g.knob[TCB_KNOB_WARPS] = (int32_t)(pairs * ksplit);
+	g.knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
+	g.knob[TCB_KNOB_KSPLIT] = (int32_t)ksplit;
+	g.knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_CLUSTER : TCB_JOIN_NONE;
+	g.knob[TCB_KNOB_PREP] = TCB_PREP_BLOCK;
+	g.knob[TCB_KNOB_PDL] = 1;
+	g.knob[TCB_KNOB_STAGES] = g.knob[TCB_KNOB_LEAD] = g.knob[TCB_KNOB_XSTAGES] = 1;
+	qmm_gpu_plan(problem, target, &g, &plan);
+	if (plan.shared_bytes <= tcb_shared_limit(target))
+		*out = g;
+}
+
+/*
+ * Of the word bits: each output is one sum of K, or, of an even number of units of 256 values, two, one of each half of
+ * K, which are added.  To a sum its products are added 16 at a time in the order of k; on sm_90 mma.sync and wgmma, of
+ * any N, add 16 alike (src/ptx/emulate/tensor/emu_matrix.h says how that was measured); their kernels take activations
+ * in terms in two orders.  Contract q8 adds the runs of a unit, whose activations share scales by 32.
+ */
+static const char *reorders(const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometry)
+{
+	const unsigned parts = KNOB(SPLITK) * KNOB(KSPLIT), units = (unsigned)qmm_units_along_k(problem->shape.k);
+	(void)target;
+	if (geometry->knob[TCB_KNOB_ISA] != TCB_ISA_MMA && x_terms_of(problem) > 1)
+		return "isa must be mma where activations are in terms";
+	if (geometry->knob[TCB_KNOB_JOIN] == TCB_JOIN_LAST && KNOB(SPLITK) == 1)
+		return "blocks may not stay where activations are streamed: tiles are cut anywhere";
+	if (parts > 2 || (parts == 2 && !qmm_has_halves(problem)))
+		return "splitk times ksplit must be 1, or 2 where K has two halves of whole units of 256: other parts "
+		       "are "
+		       "other sums";
+	if (parts == 1 && qmm_has_halves(problem) && KNOB(UNROLL) && units / 2 % KNOB(UNROLL))
+		return "unroll must divide the units of 256 of a half of K";
+	return problem->contract == TCB_CONTRACT_Q8 && geometry->knob[TCB_KNOB_GROUP] != 32
+		       ? "group must be 32, which all formats can have"
+		       : NULL;
+}
+
+/* Where K has two halves: a block of a cluster each, where these are few. */
+static void join_halves(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t blocks = tcb_div_up(s->n, out->tile[TCB_MIDI].n) * tcb_div_up(s->m, out->tile[TCB_MIDI].m);
+	const int32_t units = (int32_t)qmm_units_along_k(s->k);
+	if (!qmm_has_halves(problem) || s->k % QMM_UNIT_VALUES || target->cuda.capability < 90 ||
+	    blocks > tcb_most(target->cuda.sm_count, 1))
+		return;
+	out->knob[TCB_KNOB_SPLITK] = 2;
+	out->knob[TCB_KNOB_JOIN] = TCB_JOIN_CLUSTER;
+	if (out->knob[TCB_KNOB_STAGES] > units / 2)
+		out->knob[TCB_KNOB_STAGES] = units / 2;
+	out->knob[TCB_KNOB_LEAD] = out->knob[TCB_KNOB_STAGES];
+	if (out->knob[TCB_KNOB_ISA] == TCB_ISA_MMA && out->knob[TCB_KNOB_XSTAGES] > 1)
+		out->knob[TCB_KNOB_XSTAGES] = out->knob[TCB_KNOB_STAGES];
+}
+
+/* Contract f16 of more than 16 tokens with wgmma: as many tokens as leave all SMs a block, at most 128, since each sum
+ * has another one beside it; 0: not so. */
+static int bits_streamed(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t sms = tcb_most(target->cuda.sm_count, 1), rows = tcb_div_up(s->n, 4 * QMM_UNIT_ROWS);
+	struct tcb_geometry g = *out;
+	struct qmm_gpu plan;
+	size_t tokens = tcb_least(tcb_power_of_two_up(s->m), 128);
+	if (!tcb_target_has(target, TCB_ISA_WGMMA) || problem->contract == TCB_CONTRACT_Q8 || x_terms_of(problem) > 1 ||
+	    s->k % QMM_UNIT_VALUES || s->m <= 16 || s->n < 1024 || qmm_units_along_k(s->k) < 4)
+		return 0;
+	while (tokens > 32 && rows * tcb_div_up(s->m, tokens) < sms)
+		tokens /= 2;
+	set_streamed(problem, tokens, &g);
+	join_halves(problem, target, &g);
+	qmm_gpu_plan(problem, target, &g, &plan);
+	if (plan.shared_bytes > tcb_shared_limit(target))
+		return 0;
+	*out = g;
+	return 1;
+}
+
+/* The default in that order: a ring of weights for each warp and all activations of a few tokens in shared memory; of
+ * more, or where K is too long for that, rings of both. */
+static void bits_default(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t units = qmm_units_along_k(s->k), rows = tcb_power_of_two_up(s->n);
+	const size_t warps = tcb_most(tcb_least(rows / QMM_UNIT_ROWS, DEFAULT_WARPS), 1);
+	const int has_rings = target->cuda.capability >= 80 && s->k % QMM_UNIT_VALUES == 0;
+	struct qmm_gpu plan;
+	size_t tokens = tcb_most(tcb_least(tcb_power_of_two_up(s->m), STREAMED_TOKENS), QMM_GROUP_TOKENS);
+	if (s->k % QMM_UNIT_VALUES)
+		tokens = QMM_GROUP_TOKENS;
+	out->knob[TCB_KNOB_ISA] = TCB_ISA_MMA;
+	out->knob[TCB_KNOB_KSPLIT] = 1;
+	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
+	if (problem->contract == TCB_CONTRACT_Q8)
+		out->knob[TCB_KNOB_GROUP] = 32;
+	out->knob[TCB_KNOB_CLUSTER] = out->knob[TCB_KNOB_OCC] = out->knob[TCB_KNOB_UNROLL] = 1;
+	out->knob[TCB_KNOB_BLOCKS] = 0;
+	if (bits_streamed(problem, target, out))
+		return;
+	for (; tokens >= QMM_GROUP_TOKENS; tokens /= 2)
+		for (int is_ring = s->m > QMM_GROUP_TOKENS && has_rings; is_ring <= has_rings; is_ring++) {
+			const int stages = has_rings ? (int)tcb_least(units, is_ring ? STREAMED_STAGES : 4) : 1;
+			set_tiles(problem, tokens, warps, out);
+			out->knob[TCB_KNOB_SPLITK] = 1;
+			out->knob[TCB_KNOB_JOIN] = TCB_JOIN_NONE;
+			out->knob[TCB_KNOB_COPY] = is_ring                         ? TCB_COPY_ASYNC
+						   : target->cuda.capability >= 90 ? TCB_COPY_BULK
+										   : TCB_COPY_LDG;
+			out->knob[TCB_KNOB_PREP] = is_ring ? TCB_PREP_LAUNCH : TCB_PREP_BLOCK;
+			out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
+			out->knob[TCB_KNOB_STAGES] = out->knob[TCB_KNOB_COPY] == TCB_COPY_LDG ? 1 : stages;
+			out->knob[TCB_KNOB_XSTAGES] = is_ring ? stages : 1;
+			out->knob[TCB_KNOB_LEAD] = out->knob[TCB_KNOB_STAGES];
+			join_halves(problem, target, out);
+			qmm_gpu_plan(problem, target, out, &plan);
+			if (plan.shared_bytes <= tcb_shared_limit(target))
+				return;
+		}
 }
 
 /*
@@ -371,7 +517,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_PREP] = TCB_PREP_BLOCK;
 	out->knob[TCB_KNOB_LEAD] = 1;
 	out->knob[TCB_KNOB_BLOCKS] = 0;
-	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
 	out->knob[TCB_KNOB_OCC] = 1;
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAST : TCB_JOIN_NONE;
 	out->knob[TCB_KNOB_XSTAGES] = 1;
@@ -381,6 +527,11 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	piece_default(problem, target, out);
 	many_default(problem, target, out);
 	few_default(problem, target, out);
+	narrow_default(problem, target, out);
+	if (s->words.bits)
+		bits_default(problem, target, out);
 }
 
-const struct tcb_side_space qmm_gpu_space = { qmm_gpu_rules, axes, default_geometry, qmm_gpu_footprint };
+const struct tcb_side_space qmm_gpu_space = {
+	qmm_gpu_rules, axes, default_geometry, qmm_gpu_footprint, .family = "quant_matmul", .reorders = reorders
+};

@@ -333,10 +333,15 @@ static void write_units(struct qmm_writer *w, struct kernel *k, struct computing
 static void write_computing(struct qmm_writer *w, struct kernel *k)
 {
 	struct computing c;
+	kit_op half;
 	computing_open(w, k, &c);
 	qmm_write_zero(w, &k->sums);
 	qmm_write_chunks_open(w, &k->chunks);
-	write_units(w, k, &c, I(w->g->slice));
+	qmm_write_halves_begin(w, &k->sums, &half);
+	write_units(w, k, &c, I(w->g->is_halved ? w->g->slice / 2 : w->g->slice));
+	if (w->g->is_halved)
+		free_slot(w, c.previous, c.frees);
+	qmm_write_halves_end(w, &k->sums, half);
 }
 
 /* Each tile that the block has units of. */

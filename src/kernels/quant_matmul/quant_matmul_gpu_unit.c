@@ -33,7 +33,7 @@ static void write_half_of_terms(struct qmm_writer *w, const struct qmm_raw raw[]
 			for (unsigned step = 0; step < 2; step++)
 				for (unsigned term = 0; term < g->unit.terms && term + x_term < QMM_TERMS_MAX; term++)
 					for (unsigned group = 0; group < groups; group++) {
-						kit_op *of = sums->of[step % g->chains][i][group];
+						kit_op *of = sums->of[qmm_chain(g, step)][i][group];
 						tcb_kit_multiply(&w->kit.b, "bf16", 16, of, of, a[i][step][term],
 								 x[group] + step * 2);
 					}
@@ -69,8 +69,8 @@ void qmm_write_unit(struct qmm_writer *w, const struct qmm_lane_at *lane, unsign
 					kit_op a[4] = { 0 };
 					qmm_write_fragment(w, &raw[i], &scales[i], chunk, step, a);
 					for (unsigned group = 0; group < groups; group++)
-						tcb_kit_multiply_f16(&w->kit.b, sums->of[step % g->chains][i][group], a,
-								     x[group] + step % 2 * 2);
+						tcb_kit_multiply_f16(&w->kit.b, sums->of[qmm_chain(g, step)][i][group],
+								     a, x[group] + step % 2 * 2);
 				}
 		}
 	}

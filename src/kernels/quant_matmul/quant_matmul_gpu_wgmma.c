@@ -60,7 +60,7 @@ void qmm_write_products(struct qmm_writer *w, struct qmm_chunks *c, unsigned chu
 		const kit_op x = step ? l_add(b, first, I(step * STEP_BYTES >> 4)) : first;
 		for (unsigned i = 0; i < g->row_tiles; i++)
 			tcb_kit_multiply_group(b, g->unit.x_terms > 1 ? "bf16" : "f16", g->tokens,
-					       sums->of[step % g->chains][i][0],
+					       sums->of[qmm_chain(g, step)][i][0],
 					       tcb_ptx_vector(b, c->a[chunk % 2][i][step], 4), x, all, 0);
 	}
 	wgmma_commit(b);

@@ -43,6 +43,12 @@ struct qmm_sums {
 	kit_op of[QMM_CHAINS_MAX][QMM_ROW_TILES_MAX][QMM_TOKENS_MAX / 8][4];
 };
 
+/* Which of them product STEP of a unit adds to. */
+static inline unsigned qmm_chain(const struct qmm_gpu *g, unsigned step)
+{
+	return g->is_halved ? 0 : step % g->chains;
+}
+
 /* quant_matmul_gpu_emit.c: the thread's numbers: of warp, group, part of k, and within a quarter of D. */
 void qmm_write_threads(struct qmm_writer *w);
 /* The kernels from their parameters on, in files of their own. */

@@ -26,22 +26,6 @@ enum { DOT_IS_SIGNED = 1 };
 enum { DOT_IS_SIGNED = 0 };
 #endif
 
-#ifndef SIMD_HAS_DOT
-/*
- * Sums of two products that 16 bits hold: with codes up to 15, 31 and 63, eight, four and two of them (15 * 127 * 2 * 8
- * = 30480).  Codes with a sign are taken apart into magnitude and sign: up to 128 one, of mxfp4, up to 12, eight; no
- * more than a run has.
- */
-SIMD_INLINE int pieces_of(enum tcb_format_id format)
-{
-	const int bits = tcb_format_row(format)->code_bits, steps = QMM_STEPS / runs_of(format);
-	if (tcb_has_table(format) && tcb_format_row(format)->table[0] < -15)
-		return 1;
-	const int most = bits == 8 ? 1 : bits == 6 ? 2 : bits == 5 ? 4 : 8;
-	return most < steps ? most : steps;
-}
-#endif
-
 /* Where a tile's weights are. */
 struct source {
 	enum tcb_format_id format;
@@ -96,18 +80,21 @@ SIMD_INLINE void run_sums(const struct source *from, const uint8_t *superblock, 
 		}
 	}
 #else
-	const int pieces = pieces_of(from->format), by_sign = tcb_has_signed_codes(from->format);
+	const int pieces = quant_pieces(from->format, steps), is_raised = quant_is_raised(from->format);
+	const int by_sign = tcb_has_signed_codes(from->format) && !is_raised;
 	vint part[TILE_VECTORS_MAX];
 	SIMD_FOR (int m = 0; m < mr; m++) {
+		const int32_t start = is_raised ? quant_raised_start(x[m].start[g]) : x[m].start[g];
 		SIMD_FOR (int v = 0; v < nv; v++)
-			sum[m * nv + v] =
-				qmm_starts_from_zero(from->format) || by_sign ? vi_zero() : vi_words(x[m].start[g]);
+			sum[m * nv + v] = qmm_starts_from_zero(from->format) || by_sign ? vi_zero() : vi_words(start);
 	}
 	SIMD_FOR (int i = 0; i < steps; i++) {
 		vint w[TILE_VECTORS_MAX], u[TILE_VECTORS_MAX];
 		SIMD_FOR (int v = 0; v < nv; v++) {
 			w[v] = tile_codes(from, superblock, v, span, run, i);
 			w[v] = by_sign ? vi_xor(w[v], vi_bytes(-128)) : w[v];
+			/* Each byte is no less, so that words do. */
+			w[v] = is_raised ? vi_sub(w[v], vi_bytes(128 - SMALL_CENTRE)) : w[v];
 			u[v] = by_sign ? vi_magnitude(w[v]) : w[v];
 		}
 		SIMD_FOR (int m = 0; m < mr; m++) {
@@ -116,6 +103,7 @@ SIMD_INLINE void run_sums(const struct source *from, const uint8_t *superblock, 
 				const int at = m * nv + v;
 				const vint two = vi_pairs(u[v], by_sign ? vi_signed_like(four, w[v]) : four);
 				part[at] = i % pieces ? vi_add16(part[at], two) : two;
+				SIMD_IN_ORDER(part[at]);
 				if (i % pieces == pieces - 1)
 					sum[at] = vi_add(sum[at], vi_pairs16(part[at]));
 			}

@@ -46,6 +46,14 @@ struct qmm_values {
 };
 
 /*
+ * Contract f16 on tiles of bf16: the same values rounded to nearest, halves away from zero.  A line has values 2 i and
+ * 2 i + 1 of each row, so that 16 lines are a tile of 32 values.
+ */
+struct qmm_halves {
+	_Alignas(64) uint16_t w[QMM_VALUES / 2][2 * QMM_ROWS];
+};
+
+/*
  * Contract q8: 256 activations of a token in 8 bits, x[i] ~ d[i / G] * q[i], as tcb_quant_codes() gives them for groups
  * of G values, 32 or 256: then it uses d[0] only.
  *
@@ -120,22 +128,37 @@ struct qmm_call {
 	/* The first superblock of the first row group, as lines, panels or values; 32 bytes on, the second half of
 	 * its rows. */
 	const uint8_t *weights;
-	size_t group_bytes;  /* from a row group to the next */
-	const void *x;       /* struct qmm_x8[superblocks][micro.m], or float[256 * superblocks][micro.m] */
+	size_t group_bytes; /* from a row group to the next */
+	/* struct qmm_x8[superblocks][micro.m], or float[256 * superblocks][micro.m]; for tiles of bf16
+	 * uint16_t[8 * superblocks][micro.m][32], as many values of a token side by side as a tile has. */
+	const void *x;
 	size_t superblocks;  /* >= 1 */
 	size_t values;       /* of k that these superblocks hold; the last one may be shorter than 256 */
 	float *y;            /* of the first token and row */
 	size_t y_stride;     /* from a token to the next, in elements */
 	size_t tokens, rows; /* to be written, 1 to micro.m and micro.n; fewer only at the edges */
-	int accumulate;      /* the sums go on from y */
-	size_t prefetch;     /* bytes ahead of the lines being decoded, 0 for none */
+	int accumulate;      /* the sums go on from y, for tiles of bf16 from SUMS, which has all of the tile */
+	const float *sums;
+	size_t sums_stride;
+	const uint8_t *ahead; /* of tiles of bf16: read soon, so many lines of it in a step of 32 values */
+	size_t ahead_lines;
+	size_t prefetch; /* bytes ahead of the lines being decoded, 0 for none */
 	enum tcb_hint hint;
 };
 typedef void qmm_tile_fn(const struct qmm_call *call);
 
-/* What a variant's entry gives: its tile from panels (or values), and from lines where there is one. */
+/* What the thread had before it multiplies tiles, as the instructions that save it want it. */
+struct qmm_before {
+	_Alignas(64) uint8_t bytes[64];
+};
+
+/* What a variant's entry gives: its tile from panels (or values), and from lines where there is one; and what comes
+ * before any number of tiles and after them, on the same thread, and with a panel that was unpacked, or NULL. */
 struct qmm_kernels {
 	qmm_tile_fn *panel, *lines;
+	void (*enter)(struct qmm_before *before);
+	void (*leave)(const struct qmm_before *before);
+	void (*settle)(enum tcb_format_id format, void *panel);
 };
 typedef const struct qmm_kernels *qmm_kernels_fn(void);
 

@@ -26,12 +26,32 @@ struct qmm_unpacker {
 typedef void qmm_quantize_fn(enum tcb_format_id format, const float *x, size_t x_stride, size_t tokens, size_t tile,
 			     size_t k, struct qmm_x8 *out);
 
+/* Tiles of bf16.  How one format is unpacked to a struct qmm_halves, from packed lines and from what has been gathered;
+ * NULL: contract f16 has no such kernels for it. */
+struct qmm_halves_unpacker {
+	qmm_unpack_fn *packed, *gathered;
+};
+/* COUNT floats as bf16, rounded as weights are, 32 to a line; LINES of them, APART bytes from one to the next, which
+ * end with zeros. */
+enum { QMM_LINE_HALVES = QMM_LINE / 2 };
+typedef void qmm_round_fn(const float *x, size_t count, size_t lines, size_t apart, uint8_t *out);
+
 /* quant_matmul_unpack.c, quant_matmul_quantize.c; portable unpacking is in quant_matmul_pack.c */
 #define QMM_DECLARE_CONVERSIONS(isa, ...)                                       \
 	extern const struct qmm_unpacker qmm_unpackers_##isa[TCB_FORMAT_COUNT]; \
 	qmm_quantize_fn qmm_quantize_##isa;
 TCB_ISAS_FLOATS(QMM_DECLARE_CONVERSIONS, )
 #undef QMM_DECLARE_CONVERSIONS
+#ifdef __x86_64__
+/* quant_matmul_unpack_bf16_avx512.c: processors with tiles have AVX-512. */
+extern const struct qmm_halves_unpacker qmm_halves_unpackers[TCB_FORMAT_COUNT];
+qmm_round_fn qmm_round;
+#endif
+/* Both, of a family that does arithmetic on floats. */
+#define QMM_HALVES_SCALAR NULL, NULL
+#define QMM_HALVES_AVX2 NULL, NULL
+#define QMM_HALVES_AVX512 qmm_halves_unpackers, qmm_round
+#define QMM_HALVES_NEON NULL, NULL
 
 /* A format's row of a table of unpackers, and the functions in it, from those that take any format.  Of expanded
  * formats gathered rows are unpacked by functions of their own; values as they are have no panels. */

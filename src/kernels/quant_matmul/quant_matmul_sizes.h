@@ -24,7 +24,7 @@
 #define QMM_SIZES_F32(X, ...) X(1, 16, __VA_ARGS__) X(4, 16, __VA_ARGS__) X(8, 8, __VA_ARGS__)
 #elif LANES == 8
 #define QMM_SIZES_ONE(X, ...) X(1, 8, __VA_ARGS__)
-#define QMM_SIZES_FEW(X, ...) X(2, 8, __VA_ARGS__) X(4, 8, __VA_ARGS__) X(2, 16, __VA_ARGS__)
+#define QMM_SIZES_FEW(X, ...) X(2, 8, __VA_ARGS__) X(4, 8, __VA_ARGS__) X(2, 16, __VA_ARGS__) X(4, 16, __VA_ARGS__)
 #define QMM_SIZES_F32(X, ...) \
 	X(1, 8, __VA_ARGS__) X(4, 8, __VA_ARGS__) X(8, 8, __VA_ARGS__) X(2, 16, __VA_ARGS__) X(4, 16, __VA_ARGS__)
 #elif defined(SIMD_HAS_DOT)
@@ -43,5 +43,11 @@
 	X(4, 16, __VA_ARGS__) X(8, 16, __VA_ARGS__) X(16, 16, __VA_ARGS__) X(4, 32, __VA_ARGS__) X(8, 32, __VA_ARGS__)
 #endif
 #define QMM_SIZES(X, ...) QMM_SIZES_ONE(X, __VA_ARGS__) QMM_SIZES_FEW(X, __VA_ARGS__)
+/* Contract f16 of weights with codes: where there are tiles of bf16. */
+#if defined(__AMX_INT8__)
+#define QMM_SIZES_F16 QMM_SIZES_FEW
+#else
+#define QMM_SIZES_F16(X, ...)
+#endif
 
 #endif

@@ -12,6 +12,13 @@
 typedef void qmm_widen_fn(enum tcb_type type, const void *from, size_t count, float *out);
 typedef void qmm_narrow_fn(enum tcb_type type, const float *from, size_t count, void *out);
 
+/* quant_matmul_cpu.c: both, of the floats of a family. */
+struct qmm_types {
+	qmm_widen_fn *widen;
+	qmm_narrow_fn *narrow;
+};
+const struct qmm_types *qmm_types_of(enum tcb_isa isa);
+
 #define QMM_DECLARE_TYPES(isa, ...)   \
 	qmm_widen_fn qmm_widen_##isa; \
 	qmm_narrow_fn qmm_narrow_##isa;

@@ -132,9 +132,10 @@ enum {
 		.name = #op "_" #kind,                                                                        \
 		.summary = #id SUMMARY_##kind,                                                                \
 		.shape_form = "MxNxK",                                                                        \
-		.words = TCB_QUANT_WORDS | (has_norm_   ? 1u << TCB_WORD_EPS                                  \
-					    : is_gated_ ? 0                                                   \
-							: 1u << TCB_WORD_ADD),                                \
+		.words = TCB_QUANT_WORDS | (has_norm_ ? UINT64_C(1) << TCB_WORD_EPS : 0) |                    \
+			 (is_gated_   ? UINT64_C(1) << TCB_WORD_GELU                                          \
+			  : has_norm_ ? 0                                                                     \
+				      : UINT64_C(1) << TCB_WORD_ADD),                                         \
 		.format = &tcb_formats[TCB_FORMAT_##id],                                                      \
 		.member = &(const struct qmv_kind){ has_norm_, is_gated_, own_ },                             \
 		.contracts = contracts_,                                                                      \
@@ -142,7 +143,7 @@ enum {
 		.default_shapes = default_shapes,                                                             \
 		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                    \
 		.side = TCB_SIDES(&qmv_##op##_##kind##_cpu, gpu_, wgsl_),                                     \
-		.has_strides = 1,                                                                             \
+		.stride_unit = 1,                                                                             \
 		.check_shape = qmv_check_shape,                                                               \
 		.operands = qmv_operands,                                                                     \
 		.fill = qmv_fill,                                                                             \

@@ -124,8 +124,8 @@ static enum tcb_status qmv_plan(const struct tcb_problem *problem, const struct 
 	out->packed_bytes[TCB_QUANT_WEIGHTS] = packed_bytes(problem, variant->layout);
 	out->workspace_bytes = space_of(out).bytes;
 	/* of exp's argument, or of what is added; and a bias */
-	out->chain =
-		chain_of(out) + (qmv_kind(problem)->is_gated || problem->shape.words.add) + problem->shape.words.bias;
+	out->chain = chain_of(out) + (qmv_kind(problem)->is_gated || problem->shape.words.add) +
+		     problem->shape.words.bias + problem->shape.words.gelu;
 	out->ulps = qmv_kind(problem)->is_gated ? QMV_GATE_ULPS : 0;
 	return TCB_OK;
 }
@@ -218,12 +218,10 @@ struct preparers {
 	qmm_quantize_fn *tokens; /* q8 of those of a register tile */
 	qmv_norm_fn *norm;
 	qmv_gate_fn *gate;
-	qmm_widen_fn *widen;
-	qmm_narrow_fn *narrow;
 };
 #define PREPARERS(isa, ID, ...)                                                                             \
 	[TCB_ISA_##ID] = { qmv_prepare_q8_##isa, qmv_prepare_f32_##isa, qmm_quantize_##isa, qmv_norm_##isa, \
-			   qmv_gate_##isa,       qmm_widen_##isa,       qmm_narrow_##isa },
+			   qmv_gate_##isa },
 static const struct preparers preparers[TCB_ISA_COUNT] = { TCB_ISAS_FLOATS(PREPARERS, ) };
 
 static const struct preparers *preparers_of(const struct job *job)
@@ -241,15 +239,18 @@ static void finish(const struct job *job, size_t first, size_t end, size_t colum
 		tcb_quant_add_more(&job->more, first, end - first, column, columns, job->y + at);
 		tcb_quant_add_more(&of_up, first, end - first, column, columns, job->up + at);
 	}
+	qmv_gate_fn *gate =
+		problem->shape.words.gelu ? tcb_gelu_gate(job->plan->variant->isa) : preparers_of(job)->gate;
 	for (size_t token = 0; job->up && token < end - first; token++)
-		preparers_of(job)->gate(job->y + at + token * n, job->up + at + token * n, columns);
+		gate(job->y + at + token * n, job->up + at + token * n, columns);
 	if (!job->up)
 		tcb_quant_add_more(&job->more, first, end - first, column, columns, job->y + at);
 	const enum tcb_type type = tcb_quant_y_type(problem);
 	for (size_t token = first; job->results && token < end; token++)
-		preparers_of(job)->narrow(type, job->y + token * n + column, columns,
-					  (char *)job->results + (token * tcb_quant_y_stride(problem) + column) *
-									 tcb_type_bytes(type));
+		qmm_types_of(job->plan->variant->isa)
+			->narrow(type, job->y + token * n + column, columns,
+				 (char *)job->results +
+					 (token * tcb_quant_y_stride(problem) + column) * tcb_type_bytes(type));
 }
 
 /* One task: all tokens' outputs of one tile of job->shares, register tiles of rows outermost. */
@@ -319,7 +320,7 @@ static const float *normed(const struct job *job, size_t token)
 	const char *stored = (const char *)job->x_stored + token * tcb_quant_x_stride(problem) * tcb_type_bytes(type);
 	const float *x = (const float *)(const void *)stored;
 	if (type != TCB_TYPE_F32) {
-		preparers_of(job)->widen(type, stored, k, job->widened + token * k);
+		qmm_types_of(job->plan->variant->isa)->widen(type, stored, k, job->widened + token * k);
 		x = job->widened + token * k;
 	}
 	if (!job->norm)

@@ -5,6 +5,7 @@
  * keep.
  */
 #include "kernels/axes.h"
+#include "kernels/cpu/cpu_rules.h"
 #include "kernels/quant_matmul/quant_matmul_cpu.h"
 #include "kernels/quant_matmul/quant_matmul_layout.h"
 #include "kernels/quant_matvec/quant_matvec.h"
@@ -21,6 +22,8 @@ enum {
 	DEFAULT_ROWS = 4,
 	ROWS_MAX = 16,
 	TILE_ROWS_MAX = 32,
+	WIDE_ROWS_LEAST = 256, /* of so many, what a tile of 32 computes beyond them is little */
+	TILE_TOKENS_LEAST = 2,
 	DEFAULT_PREFETCH = 4096,
 	SLOW_PREFETCH = 2048,
 	ANY = -1
@@ -100,10 +103,16 @@ static int has_variant(const struct tcb_op *op, int isa, int layout, int unroll)
 	return 0;
 }
 
+/* Tokens that register tiles may have: as many as there are; of the word bits one is in the smallest tile, too. */
+static size_t tokens_of(const struct tcb_problem *problem)
+{
+	return tcb_most(tcb_power_of_two_up(problem->shape.m), problem->shape.words.bits ? TILE_TOKENS_LEAST : 1);
+}
+
 /* Tokens of register tiles, and of what has them all, where there are several. */
 static void add_tokens(const struct tcb_problem *problem, struct tcb_axis *out, size_t *count)
 {
-	const size_t all = tcb_power_of_two_up(problem->shape.m);
+	const size_t all = tokens_of(problem);
 	struct tcb_axis *micro = tcb_axis_tile(out, count, TCB_AXIS_TILE_M, TCB_MICRO);
 	const struct tcb_variant *v;
 	tcb_axis_add(micro, 1);
@@ -131,10 +140,10 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	for (int layout = TCB_LAYOUT_NATIVE; layout <= TCB_LAYOUT_R16G; layout++)
 		if (has_variant(op, ANY, layout, ANY))
 			tcb_axis_add(a, (size_t)layout);
-	if (problem->shape.m > 1)
+	if (tokens_of(problem) > 1)
 		add_tokens(problem, out, &count);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MICRO);
-	tcb_axis_add_powers(a, 1, 2, problem->shape.m > 1 ? TILE_ROWS_MAX : ROWS_MAX);
+	tcb_axis_add_powers(a, 1, 2, tokens_of(problem) > 1 ? TILE_ROWS_MAX : ROWS_MAX);
 	tcb_axis_add(tcb_axis_tile(out, &count, TCB_AXIS_TILE_K, TCB_MICRO), problem->op->format->block_values);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_UNROLL);
 	for (int unroll = 1; unroll <= 4; unroll *= 2)
@@ -179,7 +188,8 @@ static enum tcb_isa best_isa(const struct tcb_problem *problem, const struct tcb
 static int is_packed(const struct tcb_problem *problem, enum tcb_isa isa)
 {
 	const struct tcb_variant *v;
-	if (isa == TCB_ISA_SCALAR || isa == TCB_ISA_NEON || problem->shape.n < ROWS_MAX)
+	if (isa == TCB_ISA_SCALAR || isa == TCB_ISA_NEON ||
+	    (problem->shape.n < ROWS_MAX && !problem->shape.words.bits)) /* with bits whatever N is */
 		return 0;
 	for (size_t i = 0; (v = tcb_variant_at(tcb_op_cpu(problem->op), i)); i++)
 		if (v->contract == problem->contract && v->isa == isa && v->layout == TCB_LAYOUT_R16)
@@ -187,16 +197,38 @@ static int is_packed(const struct tcb_problem *problem, enum tcb_isa isa)
 	return 0;
 }
 
-/* The register tile of most tokens of ISA that PROBLEM fills more than half of, of equals the one with fewest rows;
- * NULL: there is none. */
-static const struct tcb_variant *tile_of(const struct tcb_problem *problem, enum tcb_isa isa)
+/* Whether rows are read one after another, as they are stored: of floats with AVX2, where codes are fields of bits.  On
+ * a Zen 3 Q4_K, Q5_K, Q6_K, IQ4_XS, IQ4_NL and MXFP4 take 0.6 to 0.95 of the time of 16 rows side by side that way,
+ * Q4_0 and Q8_0 as long, formats that must be expanded 0.95 to 3.1 times as long and floats 1.4 to 1.6. */
+static int is_row_by_row(const struct tcb_problem *problem, enum tcb_isa isa)
 {
+	const enum tcb_format_id id = problem->op->format->id;
+	return isa == TCB_ISA_AVX2 && problem->contract == TCB_CONTRACT_F32 && !problem->shape.words.bits &&
+	       id != TCB_FORMAT_Q4_0 && id != TCB_FORMAT_Q8_0 && !tcb_is_expanded(id) && !tcb_is_float(id);
+}
+
+/*
+ * The register tile of most tokens of ISA that PROBLEM fills more than half of, NULL if there is none.  Of equals the
+ * one with fewest rows; for one token (word bits) with 16: a Zen 3 took two thirds of the time of 8 (q6_k); for two to
+ * four on processors with AMX with 32: of 13 formats on such a Xeon 4x32 took 0.79 to 0.93 of the time of 4x16,
+ * IQ1_M 1.04, and 2x32 0.89 to 0.97; of eight tokens some formats gain and others lose.  With AVX2
+ * (the Zen 3) 2x16 takes 0.72 to 0.85 of the time of 2x8 for two tokens, and 0.78 to 0.94 of that of 4x8 for five and
+ * six.
+ */
+static const struct tcb_variant *tile_of(const struct tcb_problem *problem, const struct tcb_target *target,
+					 enum tcb_isa isa)
+{
+	const size_t m = problem->shape.m;
+	const int is_wide =
+		m > 1 && m <= 4 && problem->shape.n >= WIDE_ROWS_LEAST && tcb_target_has(target, TCB_ISA_AMX);
+	const int is_of_two = isa == TCB_ISA_AVX2 && (m == 2 || m == 5 || m == 6);
+	const size_t tokens = is_of_two ? 2 : tokens_of(problem);
+	const size_t rows = m == 1 || is_of_two ? ROWS_MAX : is_wide ? TILE_ROWS_MAX : 0; /* wanted; 0: the fewest */
 	const struct tcb_variant *v, *best = NULL;
 	for (size_t i = 0; (v = tcb_variant_at(tcb_op_cpu(problem->op), i)); i++)
-		if (v->contract == problem->contract && v->isa == isa && v->micro.m > 1 &&
-		    v->micro.m <= tcb_power_of_two_up(problem->shape.m) &&
+		if (v->contract == problem->contract && v->isa == isa && v->micro.m > 1 && v->micro.m <= tokens &&
 		    (!best || v->micro.m > best->micro.m ||
-		     (v->micro.m == best->micro.m && v->micro.n < best->micro.n)))
+		     (v->micro.m == best->micro.m && (rows ? v->micro.n == rows : v->micro.n < best->micro.n))))
 			best = v;
 	return best;
 }
@@ -215,9 +247,14 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	/* What places are looked up with (VBMI) all processors with AMX have. */
 	const int has_places = tcb_target_has(target, TCB_ISA_AMX) && problem->contract == TCB_CONTRACT_Q8 &&
 			       problem->shape.m == 1 && has_variant(problem->op, (int)isa, TCB_LAYOUT_R16G, ANY);
-	const int packed = is_packed(problem, isa), slow = isa == TCB_ISA_AVX2 || problem->contract != TCB_CONTRACT_Q8;
-	const struct tcb_variant *tile = packed ? tile_of(problem, isa) : NULL;
-	const size_t micro = tile ? tile->micro.n : packed ? ROWS_MAX : DEFAULT_ROWS;
+	const int is_single = is_row_by_row(problem, isa), packed = !is_single && is_packed(problem, isa),
+		  slow = isa == TCB_ISA_AVX2 || problem->contract != TCB_CONTRACT_Q8;
+	const struct tcb_variant *tile = packed || problem->shape.words.bits ? tile_of(problem, target, isa) : NULL;
+	const enum tcb_layout layout = tile         ? TCB_LAYOUT_R16
+				       : !packed    ? TCB_LAYOUT_NATIVE
+				       : has_places ? TCB_LAYOUT_R16G
+						    : TCB_LAYOUT_R16;
+	const size_t micro = tile ? tile->micro.n : packed ? ROWS_MAX : is_single ? 1 : DEFAULT_ROWS;
 	const size_t tokens = tile ? qmv_tile_tokens(tile->micro.m, problem->shape.m) : 1;
 	const size_t midi = whole < micro ? micro : whole < MIDI_ROWS ? whole : MIDI_ROWS;
 	const size_t even = even_share(n, target->threads, MIDI_ROWS), macro = even < midi ? midi : even;
@@ -228,19 +265,44 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->tile[TCB_MIDI] = (struct tcb_tile){ tokens, midi, k };
 	out->tile[TCB_MICRO] = (struct tcb_tile){ tile ? tile->micro.m : 1, micro, problem->op->format->block_values };
 	out->knob[TCB_KNOB_ISA] = isa;
-	out->knob[TCB_KNOB_LAYOUT] = !packed ? TCB_LAYOUT_NATIVE : has_places ? TCB_LAYOUT_R16G : TCB_LAYOUT_R16;
+	out->knob[TCB_KNOB_LAYOUT] = (int32_t)layout;
 	out->knob[TCB_KNOB_THREADS] = (int32_t)threads;
 	out->knob[TCB_KNOB_SCHED] = TCB_SCHED_STATIC;
 	out->knob[TCB_KNOB_UNROLL] = 1;
 	/* Lines of a pack follow each other, but processors do not ask beyond a page: without this a Zen 5 reads Q6_K
 	 * at a third of its limit.  In two stages (t1) a Xeon with AMX reads Q3_K at 0.93 of it, in one at 0.69. */
-	out->knob[TCB_KNOB_PREFETCH] = !packed ? 0 : slow ? SLOW_PREFETCH : DEFAULT_PREFETCH;
+	out->knob[TCB_KNOB_PREFETCH] = !packed && !is_single ? 0 : slow ? SLOW_PREFETCH : DEFAULT_PREFETCH;
 	out->knob[TCB_KNOB_HINT] = packed && !slow ? TCB_HINT_T1 : TCB_HINT_T0;
 	/* Rows of E4M3 take 1.2 times as long without (a Xeon with AMX). */
 	if (problem->op->format->codes == TCB_CODES_E4M3 && isa != TCB_ISA_SCALAR && isa != TCB_ISA_NEON) {
 		out->knob[TCB_KNOB_PREFETCH] = DEFAULT_PREFETCH;
 		out->knob[TCB_KNOB_HINT] = TCB_HINT_T1;
 	}
+}
+
+/*
+ * Of the word bits: the order of the quantised matmul's register tiles where there are any (contract q8), which a token
+ * alone is in, too, so that MatVec, matmul and experts agree.  Else that of the one kernel, by rows as stored or
+ * packed, that the widest instructions have, along all of K.
+ */
+static const char *reorders(const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometry)
+{
+	const enum tcb_isa isa = best_isa(problem, target);
+	const struct qmv_kind *kind = qmv_kind(problem);
+	if (tile_of(problem, target, isa)) {
+		if (geometry->tile[TCB_MICRO].m == 1)
+			return "micro.m must be above 1: register tiles have another order than rows alone";
+	} else {
+		if (geometry->knob[TCB_KNOB_ISA] != (int32_t)isa)
+			return "isa must be the widest that there is: its lanes are part of the order";
+		if (geometry->knob[TCB_KNOB_LAYOUT] !=
+		    (int32_t)(is_packed(problem, isa) ? TCB_LAYOUT_R16 : TCB_LAYOUT_NATIVE))
+			return "layout must be r16 where there are kernels for it, else native";
+		if (geometry->tile[TCB_MIDI].k != problem->shape.k)
+			return "midi.k must be K";
+	}
+	return kind->has_norm || kind->is_gated ? tcb_cpu_reorders_lanes(problem, target, geometry) : NULL;
 }
 
 static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -293,4 +355,4 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	}
 }
 
-const struct tcb_side_space qmv_cpu_space = { NULL, axes, default_geometry, footprint };
+const struct tcb_side_space qmv_cpu_space = { NULL, axes, default_geometry, footprint, .reorders = reorders };

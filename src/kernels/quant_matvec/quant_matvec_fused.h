@@ -4,6 +4,7 @@
  *   qXX_rmsnorm_matvec         y = W a, a = x / sqrt(mean(x^2) + eps) * norm: rmsnorm, then the MatVec
  *   qXX_swiglu_matvec          y = silu(G x) * (U x), silu(p) = p / (1 + exp(-p)): gate and up in one pass over x
  *   qXX_rmsnorm_swiglu_matvec  y = silu(G a) * (U a)
+ * With the word gelu a gate is joined by gelu(p) = p (1 + tanh(sqrt(2 / pi) (p + 0.044715 p^3))) / 2 in place of silu.
  * norm is operand QMV_NORM, K floats; eps is QMV_NORM_EPS, rmsnorm's, or what the word
  * of that name says.
  *

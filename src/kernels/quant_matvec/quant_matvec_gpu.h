@@ -8,7 +8,8 @@
  * micro.n * warps / ksplit rows); ksplit warps share a group, each with a
  * consecutive part of the block's superblocks.  blocks = 0: each block computes
  * midi.n rows and ends; else blocks * SMs blocks stay, each with a consecutive
- * range of groups.  splitk blocks share a row (grid y); tokens are grid z.
+ * range of groups.  splitk blocks share a row (grid y), and where they stay are a cluster (join=cluster), which reads
+ * activations once between them; tokens are grid z.
  *
  * micro.m = 2, 4 or 8 (copy=ldg, prep=block, xin=shared, splitk=1, isa=dp4a or fma): a block prepares the activations
  * of so many tokens side by side in shared memory, and each piece of weights is read and taken apart once, then

@@ -9,6 +9,7 @@
  * tiles of weights, so that the former do not queue behind the latter.  With it
  * (pdl) the weights, which no kernel before this one writes, are asked for before
  * griddepcontrol.wait and the activations after it.
+ * Which call waits when in a chain (pdl=2, pdl=3) is said above write_wait.
  */
 #include "base/sizes.h"
 #include "kernels/gpu/barrier.h"
@@ -87,7 +88,7 @@ static void write_parameters(struct qmv_writer *w)
 		w->added = tcb_kit_operand(&w->kit, "added", 4, TCB_QUANT_ADDED);
 	if (g->has_bias)
 		w->bias = tcb_kit_operand(&w->kit, "bias", 4, tcb_quant_bias_at(&w->kit.out->problem));
-	if (g->splitk > 1) {
+	if (g->splitk > 1 && !g->is_joined) {
 		w->slices = tcb_kit_workspace(&w->kit, "slices", 4, g->slices_at);
 		w->counters = tcb_kit_workspace(&w->kit, "counters", 4, g->counters_at);
 	}
@@ -109,7 +110,7 @@ static void write_parameters(struct qmv_writer *w)
 	w->y = tcb_kit_element(b, w->y, qmv_write_y_row(w, token), g->y_bytes);
 	if (g->has_added)
 		w->added = tcb_kit_element(b, w->added, u_mul(b, token, w->rows), 4);
-	if (g->splitk > 1) {
+	if (g->splitk > 1 && !g->is_joined) {
 		w->slices = tcb_kit_element(b, w->slices, u_mul(b, token, w->weight_rows), 4 * g->splitk);
 		w->counters = tcb_kit_element(b, w->counters, u_mad(b, token, u_blocks_x(b), block), 4);
 	}
@@ -409,6 +410,37 @@ static void write_ask(struct qmv_writer *w, struct parts *p, unsigned from, unsi
 	}
 }
 
+/* What is added to the thread's row, so that it is there when the sums are. */
+static void write_added_early(struct qmv_writer *w)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct qmv_gpu *g = w->g;
+	const kit_op row = qmv_write_own_row(w, w->kit.tid);
+	const kit_op end = u_min(b, u_mul(b, w->end, I(g->group_rows)), w->rows);
+	w->early = f_set(b, F(0));
+	tcb_kit_load_where(b, u_lt(b, row, end), qmv_input(g), "f32", tcb_kit_element(b, w->added, row, 4), &w->early,
+			   1);
+}
+
+/*
+ * Call C of a chain follows B, which follows A.  Usually each lets the next one begin at once and waits for the one
+ * before, whose end is that of all before it, since that one waited too, before it wrote.
+ *
+ * Where C needs nothing of B and overwrites nothing that B touches, C need not wait for B, only for A.  So B (pdl=2)
+ * lets C begin behind its own wait: a block counts once one of its threads has said so, that thread has waited before,
+ * and C begins when all of B's blocks have; so A has ended and what it wrote is visible when C's first thread runs
+ * (C reads it past the L1).  C (pdl=3) does not wait at its beginning but at its end, in each thread: it ends after B,
+ * so that whoever waits for C waits for B, and for all before it.  Who begins early behind C touches nothing but
+ * weights before it waits.
+ */
+static void write_wait(struct qmv_writer *w)
+{
+	if (!w->g->is_beside)
+		tcb_kit_depend(&w->kit);
+	if (w->g->opens)
+		tcb_kit_dependents(&w->kit, 0);
+}
+
 static void write_start(struct qmv_writer *w, struct parts *p)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
@@ -426,18 +458,24 @@ static void write_start(struct qmv_writer *w, struct parts *p)
 	write_ask(w, p, 0, g->lead);
 	if (g->format->is_pieces)
 		tcb_piece_write_grid(b, g->format->id, &w->tables, w->kit.tid, g->warps * WARP);
-	tcb_kit_depend(&w->kit);
+	write_wait(w);
 	if (g->own_launch) {
+		if (g->is_added_early)
+			write_added_early(w);
 		qmv_write_x_copy(w);
 	} else if (g->at_once > 1) {
 		qmv_write_x_tokens(w, &p->loads);
 	} else {
 		if (g->pdl)
 			qmv_write_x_load(w, &p->loads);
+		if (g->is_added_early)
+			write_added_early(w);
 		qmv_write_x_prepare(w, &p->loads);
 	}
 	write_ask(w, p, g->lead, g->stages);
 	tcb_kit_block_barrier(b);
+	if (g->is_joined) /* the others' blocks are there, whose shared memory gets sums */
+		cluster_wait(b);
 	if (g->has_norm)
 		qmv_write_factor(w);
 	xs_open(w, &p->xs);
@@ -452,10 +490,14 @@ static void write_matvec(struct qmv_writer *w, struct parts *p)
 		      &(struct tcb_kit_kernel){ .threads = g->warps * WARP,
 						.blocks_together = g->together,
 						.grid = { g->grid, g->splitk, g->token_tiles },
+						.cluster = { g->is_joined ? 1 : 0, g->is_joined ? g->splitk : 0 },
 						.shared_bytes = g->shared_bytes,
 						.is_dependent = g->pdl });
 	write_parameters(w);
-	tcb_kit_dependents(&w->kit, 0);
+	if (!g->opens)
+		tcb_kit_dependents(&w->kit, 0);
+	if (g->is_joined)
+		cluster_arrive(&w->kit.b);
 	write_threads(w);
 	tcb_kit_memory(&w->kit, 128);
 	w->image = u_add(&w->kit.b, w->kit.shared, I(g->image_at));
@@ -478,6 +520,8 @@ static void write_matvec(struct qmv_writer *w, struct parts *p)
 		write_direct(w, &p->direct, &p->xs);
 	if (g->ksplit > 1 || g->splitk > 1)
 		qmv_write_shared_rows(w);
+	if (g->is_beside)
+		tcb_kit_depend(&w->kit);
 	tcb_kit_end(&w->kit);
 }
 
@@ -526,7 +570,7 @@ static enum tcb_status qmv_emit(const struct tcb_problem *problem, const struct 
 	out->workspace_bytes = g.workspace_bytes;
 	out->class = TCB_CLASS_BOUNDED;
 	out->chain = qmv_gpu_chain(&g) + qmv_gpu_norm_chain(&g) + (g.is_gated || g.has_added) +
-		     g.has_bias; /* of exp's argument, of what is added */
+		     problem->shape.words.gelu + g.has_bias; /* of exp's argument, of what is added */
 	out->ulps = qmv_gpu_gate_ulps(&g);
 	return tcb_kit_close(&w.kit, err);
 }

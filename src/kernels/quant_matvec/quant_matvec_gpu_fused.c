@@ -9,7 +9,7 @@
  * x * RESCUE, is taken where the first one leaves f32; x * norm and its products
  * must not.
  *
- * A gate is silu(p) * u, silu(p) = p / (1 + exp(-p)): where exp is infinite the
+ * A gate is silu(p) * u, silu(p) = p / (1 + exp(-p)), or gelu's: where exp is infinite the
  * quotient is -0, of -inf a NaN, as the formula has it.
  */
 #include "kernels/quant_matvec/quant_matvec_gpu_fused.h"
@@ -128,7 +128,7 @@ double qmv_gpu_norm_chain(const struct qmv_gpu *g)
 kit_op qmv_write_sum_with(struct qmv_writer *w, const kit_op *has, kit_op at, kit_op sum)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const enum tcb_kit_memory memory = tcb_kit_input(w->g->pdl);
+	const enum tcb_kit_memory memory = qmv_input(w->g);
 	kit_op more;
 	if (has) {
 		more = f_set(b, F(0));
@@ -153,7 +153,8 @@ kit_op qmv_write_result(struct qmv_writer *w, const kit_op *has, kit_op row, kit
 		if (w->g->is_gated)
 			up = qmv_write_sum_with(w, has, tcb_kit_element(b, at, w->rows, 4), up);
 	}
-	return w->g->is_gated ? tcb_quant_write_gate(b, &TCB_QUANT_SILU, gate, up) : gate;
+	const struct tcb_quant_gate how = tcb_quant_gate_of(&w->kit.out->problem.shape.words);
+	return w->g->is_gated ? tcb_quant_write_gate(b, &how, gate, up) : gate;
 }
 
 double qmv_gpu_gate_ulps(const struct qmv_gpu *g)

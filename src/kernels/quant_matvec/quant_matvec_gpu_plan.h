@@ -55,6 +55,9 @@ struct qmv_gpu {
 	enum tcb_layout layout;
 	enum tcb_copy copy;
 	int is_mma, x_in_regs, own_launch, pdl;
+	int opens, is_beside; /* pdl=2, pdl=3 */
+	int is_joined;        /* join=cluster: the blocks that share a row are a cluster */
+	int is_added_early; /* each thread has at most one row, and asks for what is added to it before the products */
 	unsigned vec, rows, warps, ksplit, row_warps, splitk, stages, lead, resident, together;
 	/* Rows of y of a group; sums that a lane adds up.  Gated: rows are those of gate, then as many of up. */
 	unsigned group_rows, sums;
@@ -80,6 +83,7 @@ struct qmv_gpu {
 	unsigned groups, grid;  /* groups of rows; blocks along x */
 	unsigned least, longer; /* groups of a block; one more in the first LONGER blocks */
 	unsigned block_rows;    /* most rows of a block */
+	unsigned row_parts;     /* sums of a row that are added in shared memory */
 	/* weights */
 	unsigned stream_count, stream_of[QMV_PARTS];
 	struct qmv_stream stream[QMV_PARTS];

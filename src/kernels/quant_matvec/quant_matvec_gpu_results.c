@@ -60,11 +60,20 @@ static kit_op row_of_token(struct qmv_writer *w, kit_op token, kit_op row, kit_o
 	return u_mad(b, token, w->rows, row);
 }
 
+kit_op qmv_write_own_row(struct qmv_writer *w, kit_op i)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const kit_op mine = w->g->is_joined ? u_mad(b, i, I(w->g->splitk), u_block_y(b)) : i;
+	return u_mad(b, w->first, I(w->g->group_rows), mine);
+}
+
 /* RESULT, and where HAS (NULL: everywhere) what is to be added to element ROW of y. */
 static kit_op with_added(struct qmv_writer *w, const kit_op *has, kit_op row, kit_op result)
 {
 	if (!w->g->has_added)
 		return result;
+	if (w->g->is_added_early)
+		return f_add(&w->kit.b, result, w->early);
 	return qmv_write_sum_with(w, has, tcb_kit_element(&w->kit.b, w->added, row, 4), result);
 }
 
@@ -117,18 +126,27 @@ void qmv_write_results(struct qmv_writer *w, kit_op group, const kit_op *sums, c
 		row = u_mad(b, row, I(2), held.which);
 	if (g->at_once > 1)
 		row = u_mad(b, row, I(g->at_once), held.token);
+	if (g->is_joined) { /* to the block that adds them */
+		const kit_op of_slice = u_mad(b, u_block_y(b), I(g->ksplit), w->ks);
+		const kit_op owner = u_rem(b, g->is_gated ? u_shr(b, row, I(1)) : row, I(g->splitk));
+		part = u_in_rank(b, u_add(b, w->kit.shared, I(g->part_at)), owner);
+		part = u_mad(b, u_mad(b, row, I(g->row_parts), of_slice), I(4), part);
+		tcb_kit_put_where(b, is_writer, TCB_KIT_CLUSTER, "f32", part, total);
+		return;
+	}
 	part = u_mad(b, u_mad(b, row, I(g->ksplit), w->ks), I(4), w->kit.shared);
 	tcb_kit_put_where(b, is_writer, TCB_KIT_SHARED, "f32", tcb_ptx_at(part, g->part_at), total);
 }
 
-/* The parts of the ksplit warps of row I of the block, added in order; gated, I counts rows of gate and up in turn. */
+/* The parts of row I of the block, of its warps or of its cluster's, added in order; gated, I counts rows of gate and
+ * up in turn. */
 static kit_op write_parts_sum(struct qmv_writer *w, kit_op i)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	const unsigned ksplit = w->g->ksplit, width = ksplit % 4 == 0 ? 4 : ksplit % 2 == 0 ? 2 : 1;
-	const kit_op at = u_mad(b, i, I(4 * ksplit), w->kit.shared);
+	const unsigned parts = w->g->row_parts, width = parts % 4 == 0 ? 4 : parts % 2 == 0 ? 2 : 1;
+	const kit_op at = u_mad(b, i, I(4 * parts), w->kit.shared);
 	kit_op part[4], sum = I(0);
-	for (unsigned k = 0; k < ksplit; k++) {
+	for (unsigned k = 0; k < parts; k++) {
 		if (k % width == 0)
 			tcb_kit_load(b, TCB_KIT_SHARED, "f32", tcb_ptx_at(at, w->g->part_at + 4 * k), part, width);
 		sum = k ? f_add(b, sum, part[k % width]) : part[0];
@@ -197,22 +215,29 @@ void qmv_write_shared_rows(struct qmv_writer *w)
 	const kit_op first_row = u_mul(b, w->first, I(g->group_rows));
 	const kit_op end_row = u_min(b, u_mul(b, w->end, I(g->group_rows)), w->rows);
 	const kit_op count = u_sub(b, end_row, first_row);
-	kit_op sum, up, row;
-	tcb_kit_block_barrier(b);
+	kit_op sum, up, row, first = w->kit.tid;
+	unsigned step = g->warps * WARP;
+	if (g->is_joined) { /* every splitk-th row is this block's */
+		tcb_kit_cluster_barrier(b);
+		first = u_mad(b, first, I(g->splitk), u_block_y(b));
+		step *= g->splitk;
+	} else {
+		tcb_kit_block_barrier(b);
+	}
 	if (g->at_once > 1) {
 		write_shared_tokens(w, first_row, count);
 		return;
 	}
-	const kit_op loop = tcb_ptx_for_begin(b, w->kit.tid, count, I(g->warps * WARP), 0);
+	const kit_op loop = tcb_ptx_for_begin(b, first, count, I(step), 0);
 	if (g->is_gated) {
-		const kit_op first = u_shl(b, loop, I(1));
+		first = u_shl(b, loop, I(1));
 		sum = write_parts_sum(w, first);
 		up = write_parts_sum(w, u_add(b, first, I(1)));
 	} else {
 		sum = up = write_parts_sum(w, loop);
 	}
 	row = u_add(b, first_row, loop);
-	if (g->splitk > 1) {
+	if (g->splitk > 1 && !g->is_joined) {
 		const kit_op slice = u_block_y(b);
 		const kit_op at = tcb_kit_element(b, w->slices, u_mad(b, slice, w->weight_rows, row), 4);
 		tcb_kit_put(b, TCB_KIT_GLOBAL, "f32", at, sum);
@@ -224,6 +249,6 @@ void qmv_write_shared_rows(struct qmv_writer *w)
 		tcb_quant_put_float(b, NULL, g->y_type, at, with_added(w, NULL, row, sum));
 	}
 	tcb_ptx_for_end(b);
-	if (g->splitk > 1)
+	if (g->splitk > 1 && !g->is_joined)
 		write_slices_sum(w, first_row, count);
 }

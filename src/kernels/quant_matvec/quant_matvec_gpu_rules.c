@@ -120,10 +120,11 @@ RULE(rule_idle)
 			     KNOB_BIT(STAGES) | KNOB_BIT(SPLITK) | KNOB_BIT(KSPLIT) | KNOB_BIT(COPY) | KNOB_BIT(XIN) |
 			     KNOB_BIT(GROUP) | KNOB_BIT(PREP) | KNOB_BIT(LEAD) | KNOB_BIT(BLOCKS) | KNOB_BIT(PDL) |
 			     KNOB_BIT(OCC);
-	return tcb_gpu_sets_knobs(geometry, set, 0)
+	return tcb_gpu_sets_knobs(geometry, set, KNOB_BIT(JOIN)) /* rule_resident */
 		       ? NULL
 		       : "a GPU's geometry sets isa, layout, unroll, warps, vec, stages, splitk, ksplit, copy, xin, "
-			 "group, prep, lead, blocks, pdl and occ, and no other knob";
+			 "group, prep, lead, blocks, pdl and occ, where blocks that stay share rows join, and no other "
+			 "knob";
 }
 
 RULE(rule_warps)
@@ -238,9 +239,16 @@ RULE(rule_resident)
 		return "blocks must be at most 16";
 	if (copy != TCB_COPY_LDG && !resident)
 		return "blocks must be 1 or more with copy=async and copy=bulk";
-	if (resident && KNOB(SPLITK) != 1)
-		return "splitk must be 1 with blocks above 0";
-	return NULL;
+	const int is_joined = geometry->knob[TCB_KNOB_JOIN] != TCB_KNOB_UNSET;
+	if (is_joined != (resident && KNOB(SPLITK) != 1))
+		return "join must be cluster with splitk above 1 and blocks above 0, and only then";
+	if (!is_joined)
+		return NULL;
+	if (geometry->knob[TCB_KNOB_JOIN] != TCB_JOIN_CLUSTER)
+		return "join must be cluster";
+	if (target->cuda.capability < 90)
+		return "join=cluster needs sm_90";
+	return KNOB(SPLITK) > CLUSTER_MAX ? "join=cluster takes 8 blocks at most" : NULL;
 }
 
 RULE(rule_xin)
@@ -283,6 +291,18 @@ RULE(rule_activations)
 	return NULL;
 }
 
+RULE(rule_pdl)
+{
+	const unsigned pdl = KNOB(PDL);
+	if (pdl > TCB_PDL_BESIDE)
+		return "pdl must be 0 to 3";
+	if (pdl > 1 && geometry->knob[TCB_KNOB_PREP] != TCB_PREP_BLOCK)
+		return "prep must be block with pdl=2 and pdl=3, which are orders among calls, not among launches";
+	if (pdl > 1 && KNOB(SPLITK) != 1 && geometry->knob[TCB_KNOB_JOIN] != TCB_JOIN_CLUSTER)
+		return "splitk must be 1 with pdl=2 and pdl=3, or joined in clusters";
+	return pdl && target->cuda.capability < 90 ? "pdl=1 needs sm_90" : NULL;
+}
+
 /* Tiles that a warp's part of a group of rows comes in. */
 static size_t chunks_of(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
@@ -298,7 +318,8 @@ RULE(policy_rounds)
 {
 	const unsigned resident = KNOB(BLOCKS), stages = KNOB(STAGES);
 	const size_t sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
-	const size_t at_once = resident * sms * (KNOB(WARPS) / KNOB(KSPLIT)) * geometry->tile[TCB_MICRO].n;
+	const size_t at_once =
+		resident * sms / KNOB(SPLITK) * (KNOB(WARPS) / KNOB(KSPLIT)) * geometry->tile[TCB_MICRO].n;
 	if (!resident)
 		return NULL;
 	if (problem->shape.n <= at_once)
@@ -335,7 +356,10 @@ RULE(policy_usual)
 	unsigned unusual = 0;
 	unusual += vec != 16 &&
 		   share * 4 >= 3 * step_of_16(problem); /* narrower ones where 16 bytes would leave lanes idle */
-	unusual += of[TCB_KNOB_SPLITK] != 1;
+	/* Joined pairs read half of the activations each; behind a norm all of them are read for their squares. */
+	unusual += of[TCB_KNOB_SPLITK] != 1 &&
+		   (of[TCB_KNOB_SPLITK] != 2 || resident != 1 || of[TCB_KNOB_COPY] != TCB_COPY_BULK || vec != 16 ||
+		    qmv_kind(problem)->has_norm);
 	unusual += geometry->tile[TCB_MICRO].m < tokens && geometry->tile[TCB_MICRO].m < QMV_GPU_TOKENS_MAX;
 	unusual += of[TCB_KNOB_PREP] != TCB_PREP_BLOCK;
 	unusual += problem->contract == TCB_CONTRACT_Q8 && of[TCB_KNOB_GROUP] != 32;
@@ -344,7 +368,7 @@ RULE(policy_usual)
 	unusual += geometry->tile[TCB_MICRO].n > 2 && !is_mma(geometry);
 	unusual += warps < 8 || warps > 16;
 	unusual += resident > 2;
-	unusual += of[TCB_KNOB_PDL] == 0 && target->cuda.capability >= 90;
+	unusual += of[TCB_KNOB_PDL] != 1 && target->cuda.capability >= 90;
 	if (of[TCB_KNOB_COPY] == TCB_COPY_LDG) {
 		unusual += (unsigned)of[TCB_KNOB_UNROLL] != tcb_div_up(share, step_of(problem, geometry));
 		unusual += of[TCB_KNOB_LEAD] == 0;
@@ -377,13 +401,14 @@ const struct tcb_rule qmv_gpu_rules[] = {
 	{ TCB_FIELD_KNOB(ISA) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(LAYOUT) | TCB_FIELD_KNOB(SPLITK) |
 		  TCB_FIELD_KNOB(KSPLIT),
 	  0, rule_copied },
-	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(SPLITK), 0, rule_resident },
+	{ TCB_FIELD_KNOB(COPY) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(JOIN), 0,
+	  rule_resident },
 	{ TCB_FIELD_KNOB(OCC) | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(WARPS), 0, tcb_gpu_rule_occ },
 	{ READS_STEPS | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(XIN) | TCB_FIELD_KNOB(COPY) | TCB_FIELD_MICRO_M, 0,
 	  rule_xin },
 	{ TCB_FIELD_KNOB(GROUP) | TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_MICRO_M, 0,
 	  rule_activations },
-	{ TCB_FIELD_KNOB(PDL), 0, tcb_gpu_rule_pdl },
+	{ TCB_FIELD_KNOB(PDL) | TCB_FIELD_KNOB(PREP) | TCB_FIELD_KNOB(SPLITK) | TCB_FIELD_KNOB(JOIN), 0, rule_pdl },
 	{ READS_STEPS | TCB_FIELD_KNOB(BLOCKS) | TCB_FIELD_KNOB(STAGES) | TCB_FIELD_KNOB(WARPS) | TCB_FIELD_MICRO_N, 1,
 	  policy_rounds },
 	{ TCB_FIELD_MICRO_M, 1, policy_tokens },

@@ -83,6 +83,8 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	ADD(tcb_axis_knob(out, &count, TCB_KNOB_BLOCKS), 0, 1, 2, 4);
 	struct tcb_axis *splitk = tcb_axis_knob(out, &count, TCB_KNOB_SPLITK), *ksplit;
 	ADD(splitk, 1, 2, 4);
+	if (target->cuda.capability >= 90)
+		tcb_axis_add(tcb_axis_knob_or_none(out, &count, TCB_KNOB_JOIN), TCB_JOIN_CLUSTER);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_LAYOUT);
 	if (!format->is_packed)
 		tcb_axis_add(a, TCB_LAYOUT_NATIVE);
@@ -184,7 +186,7 @@ static void default_within(const struct tcb_problem *problem, const struct tcb_t
 	out->knob[TCB_KNOB_PREP] = TCB_PREP_BLOCK;
 	out->knob[TCB_KNOB_LEAD] = 0;
 	out->knob[TCB_KNOB_BLOCKS] = 0;
-	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
 	out->knob[TCB_KNOB_OCC] = 4;
 	for (struct tcb_footprint f; out->knob[TCB_KNOB_OCC] > 1; out->knob[TCB_KNOB_OCC] /= 2) {
 		qmv_gpu_footprint(problem, target, out, &f);
@@ -333,7 +335,9 @@ static const struct tcb_side_space *other(const struct tcb_problem *problem, con
 	const int is_cut = s->k % (4 * QMV_VALUES) == 0 || s->k <= PRODUCT_K_MOST || s->n >= PRODUCT_N_LEAST;
 	if (kind->has_norm || kind->is_gated || problem->contract != TCB_CONTRACT_Q8 || !is_held || !is_cut)
 		return NULL;
-	return (geometry ? qmv_gpu_is_product(geometry) : problem->shape.m >= least) ? &qmm_gpu_space : NULL;
+	const int has_product = geometry ? qmv_gpu_is_product(geometry) : s->words.bits || s->m >= least;
+	return has_product ? &qmm_gpu_space : NULL;
 }
 
-const struct tcb_side_space qmv_gpu_space = { qmv_gpu_rules, axes, default_geometry, qmv_gpu_footprint, other };
+const struct tcb_side_space qmv_gpu_space = { qmv_gpu_rules,     axes,  default_geometry,
+					      qmv_gpu_footprint, other, "quant_matvec" };

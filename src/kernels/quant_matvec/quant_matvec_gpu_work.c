@@ -73,7 +73,8 @@ static void plan_image(struct qmv_gpu *g)
 
 static void plan_rows(const struct tcb_target *target, struct qmv_gpu *g)
 {
-	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
+	const unsigned cluster = g->is_joined ? g->splitk : 1;
+	const unsigned sms = (unsigned)tcb_most(tcb_gpu_cluster_sms(target, cluster) / cluster, 1);
 	g->groups = (unsigned)tcb_most(tcb_div_up(g->n, g->group_rows), 1);
 	if (g->resident) {
 		g->grid = g->resident * sms < g->groups ? g->resident * sms : g->groups;
@@ -123,12 +124,12 @@ static void plan_memory(struct qmv_gpu *g)
 	g->shared_bytes = g->flag_at;
 	if (g->ksplit > 1 || g->splitk > 1)
 		g->shared_bytes =
-			g->part_at + tcb_round_up((g->block_rows << g->is_gated) * g->at_once * g->ksplit * 4, 16);
+			g->part_at + tcb_round_up((g->block_rows << g->is_gated) * g->at_once * g->row_parts * 4, 16);
 	g->slices_at = g->counters_at = g->workspace_bytes = 0;
 	if (g->own_launch)
 		g->slices_at = g->counters_at = g->workspace_bytes =
 			((size_t)g->tokens * g->image.bytes + 255) / 256 * 256;
-	if (g->splitk > 1) {
+	if (g->splitk > 1 && !g->is_joined) {
 		const size_t slices = (size_t)g->tokens * g->splitk * g->n * 4 << g->is_gated;
 		g->counters_at = g->slices_at + (slices + 255) / 256 * 256;
 		g->workspace_bytes = g->counters_at + (size_t)g->tokens * g->grid * 4;
@@ -160,7 +161,10 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->copy = (enum tcb_copy)KNOB(COPY);
 	g->x_in_regs = KNOB(XIN) == TCB_XIN_REGS;
 	g->own_launch = KNOB(PREP) == TCB_PREP_LAUNCH;
-	g->pdl = KNOB(PDL) == 1;
+	g->pdl = KNOB(PDL) != 0;
+	g->opens = KNOB(PDL) == TCB_PDL_OPENS;
+	g->is_beside = KNOB(PDL) == TCB_PDL_BESIDE;
+	g->is_joined = geometry->knob[TCB_KNOB_JOIN] == TCB_JOIN_CLUSTER;
 	g->is_mma = geometry->knob[TCB_KNOB_ISA] == TCB_ISA_MMA;
 	g->group_rows = (unsigned)geometry->tile[TCB_MICRO].n;
 	g->has_scale = (!g->is_mma || !g->is_half || g->has_norm) && !qmv_has_values(g->format);
@@ -171,6 +175,7 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->ksplit = KNOB(KSPLIT);
 	g->row_warps = g->warps / g->ksplit;
 	g->splitk = KNOB(SPLITK);
+	g->row_parts = g->ksplit * (g->is_joined ? g->splitk : 1);
 	g->stages = KNOB(STAGES);
 	g->lead = KNOB(LEAD);
 	g->resident = KNOB(BLOCKS);
@@ -194,6 +199,8 @@ void qmv_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *ta
 	g->chunks = g->copy == TCB_COPY_LDG || !g->unroll || g->unroll >= g->steps ? 1 : g->steps / g->unroll;
 	plan_image(g);
 	plan_rows(target, g);
+	g->is_added_early = g->has_added && g->at_once == 1 && (g->ksplit > 1 || g->is_joined) &&
+			    (g->splitk == 1 || g->is_joined) && g->block_rows <= g->warps * WARP;
 	plan_memory(g);
 }
 
@@ -208,7 +215,7 @@ double qmv_gpu_chain(const struct qmv_gpu *g)
 	 * an activation that is two parts. */
 	const unsigned mma = 8 * g->parts + 2 * (g->parts > 1) + 4;
 	const unsigned piece = g->is_q8 ? 4 : g->is_mma ? mma : g->halves * g->vec / 2 + 6;
-	return piece + 8 + 2 * g->steps + 5 + g->ksplit + g->splitk + 4;
+	return piece + 8 + 2 * g->steps + 5 + g->row_parts + g->splitk + 4;
 }
 
 /* --- footprint --- */

@@ -17,6 +17,7 @@ struct qmv_writer {
 	kit_op weights[QMV_PARTS], x,
 		y;         /* global addresses: a stream's weights of row 0; activations, results of the token */
 	kit_op added;      /* has_added: what is added to results of the token */
+	kit_op early;      /* is_added_early: the thread's */
 	kit_op bias;       /* has_bias: that of row 0 */
 	kit_op x_values;   /* how many activations the slice has, or a constant */
 	kit_op norm;       /* has_norm: its weights, of the slice */
@@ -63,12 +64,19 @@ struct qmv_lane_w {
 	kit_op select[2]; /* narrow: of code and high */
 };
 
+/* How activations are read, which another call wrote. */
+static inline enum tcb_kit_memory qmv_input(const struct qmv_gpu *g)
+{
+	return g->is_beside ? TCB_KIT_OTHERS : tcb_kit_input(g->pdl);
+}
+
 /* quant_matvec_gpu_results.c */
 /* SUMS less MINS of group GROUP's rows, over the warp; to y, or beside those of the other warps of the row. */
 void qmv_write_results(struct qmv_writer *w, kit_op group, const kit_op *sums, const kit_op *mins);
 /* Elements of y before row TOKEN of it. */
 kit_op qmv_write_y_row(struct qmv_writer *w, kit_op token);
-/* Where several warps or blocks share a row: their parts are added. */
+/* Where several warps or blocks share a row: row I of those that this block adds the parts of, and the adding. */
+kit_op qmv_write_own_row(struct qmv_writer *w, kit_op i);
 void qmv_write_shared_rows(struct qmv_writer *w);
 
 #endif

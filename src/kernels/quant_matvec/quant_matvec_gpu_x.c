@@ -68,11 +68,16 @@ static void load_floats(struct qmv_writer *w, enum tcb_kit_memory memory, enum t
 		tcb_ptx_unguard(b);
 }
 
+static enum tcb_kit_memory x_memory(const struct qmv_gpu *g)
+{
+	return g->is_beside ? TCB_KIT_OTHERS : TCB_KIT_GLOBAL;
+}
+
 /* Eight values of superblock BLOCK of the slice. */
 static void load_values(struct qmv_writer *w, kit_op block, int is_checked, kit_op value[LANE_VALUES])
 {
 	struct tcb_ptx_build *b = &w->kit.b;
-	load_floats(w, TCB_KIT_GLOBAL, w->g->x_type, w->g->x_stride, w->x, w->x_values, block, is_checked, value);
+	load_floats(w, x_memory(w->g), w->g->x_type, w->g->x_stride, w->x, w->x_values, block, is_checked, value);
 	for (int i = 0; w->g->is_half && !w->g->has_norm && i < LANE_VALUES; i++)
 		value[i] = f_from_f16(b, f16_from_f(b, value[i]));
 }
@@ -266,7 +271,7 @@ static void add_all_squares(struct qmv_writer *w)
 	const struct qmv_gpu *g = w->g;
 	kit_op value[LANE_VALUES];
 	const kit_op loop = tcb_ptx_for_begin(b, w->kit.warp, I(g->row_blocks), I(g->warps), 0);
-	load_floats(w, TCB_KIT_GLOBAL, g->x_type, g->x_stride, w->row_x, I(g->k), loop, g->k % QMV_VALUES != 0, value);
+	load_floats(w, x_memory(g), g->x_type, g->x_stride, w->row_x, I(g->k), loop, g->k % QMV_VALUES != 0, value);
 	qmv_write_squares_add(w, value);
 	tcb_ptx_for_end(b);
 }

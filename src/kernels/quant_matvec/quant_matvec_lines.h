@@ -14,6 +14,75 @@
 
 #ifdef SIMD_HAS_BYTES
 
+/*
+ * Codes of nibbles by a format's table, + 128, as products of unsigned bytes want them: for vectors of 64 bytes, whose
+ * bytes of a line are looked up as they are.  VBMI takes six bits of a byte as its place, of which the table has all
+ * four that the upper two can be, so that only every other nibble is shifted and none is cut out.  Families whose
+ * vectors are shorter have no such look-up, and their products are of signed codes.
+ */
+struct nibble_table {
+	vint codes; /* + 128, four times 16 */
+	int has_vbmi;
+};
+
+#if LANES == 16 && defined(SIMD_HAS_DOT)
+
+SIMD_INLINE int nibble_looks_up(enum tcb_format_id format)
+{
+	return codes_kind(format) == TCB_CODES_RUNS && tcb_has_table(format);
+}
+
+/* The families' flags lack it: it is asked for when the program runs. */
+SIMD_INLINE int nibble_has_vbmi(void)
+{
+	return __builtin_cpu_supports("avx512vbmi");
+}
+
+SIMD_INLINE struct nibble_table nibble_table_of(enum tcb_format_id format, int has_vbmi)
+{
+	struct nibble_table out = { vi_zero(), has_vbmi };
+	if (tcb_has_table(format))
+		out.codes = vi_xor(vi_table16(tcb_format_row(format)->table), vi_bytes(-128));
+	return out;
+}
+
+/* Of the lowest four bits of each byte. */
+SIMD_INLINE vint nibble_codes(const struct nibble_table *table, vint bytes)
+{
+	vint out;
+	if (!table->has_vbmi)
+		return vi_lookup16(table->codes, vi_and(bytes, vi_bytes(15)));
+	__asm__("vpermb %1, %2, %0" : "=v"(out) : "v"(table->codes), "v"(bytes));
+	return out;
+}
+
+#else
+
+SIMD_INLINE int nibble_looks_up(enum tcb_format_id format)
+{
+	(void)format;
+	return 0;
+}
+
+SIMD_INLINE int nibble_has_vbmi(void)
+{
+	return 0;
+}
+
+SIMD_INLINE struct nibble_table nibble_table_of(enum tcb_format_id format, int has_vbmi)
+{
+	(void)format;
+	return (struct nibble_table){ vi_zero(), has_vbmi };
+}
+
+SIMD_INLINE vint nibble_codes(const struct nibble_table *table, vint bytes)
+{
+	(void)table;
+	return bytes;
+}
+
+#endif
+
 /* Vectors a line, and how many of them are worked on at once: more only make the code larger. */
 enum { PARTS = QMV_ROWS / LANES, TOGETHER = PARTS < 2 ? 1 : 2 };
 
@@ -31,6 +100,7 @@ SIMD_INLINE vint line_at(const uint8_t *p, int line)
 enum { HELD_MOST = 13, HOLDS = LANES == 16 };
 struct held {
 	vint line[HELD_MOST];
+	struct nibble_table table; /* of formats that nibble_looks_up() */
 };
 
 /* Line LINE of the first HELD_MOST. */
@@ -119,6 +189,14 @@ SIMD_INLINE vint min_bytes(const uint8_t *p, int quarter)
 		       : vi_and(b, vi_bytes(63));
 }
 
+/* quant_six_scale() as a float: with the bits of 2^23 above them, those of a whole number are a float's. */
+SIMD_INLINE vfloat line_six_scale(vint first, vint low, int run)
+{
+	const vint four = vi_merge(vi_words(0x4b000000), vi_shift_right(low, 4 * run), vi_words(15));
+	const vint six = vi_merge(four, vi_shift_right(first, 12 + 2 * run), vi_words(0x30));
+	return v_sub(v_from_bits(six), v_set(0x1p23f + 32));
+}
+
 /* What a run's sums are multiplied with: in K-quants its integer scale, the block's d comes in line_d(). */
 SIMD_INLINE vfloat line_scale(const uint8_t *p, const struct held *held, enum tcb_format_id format, int first, int run)
 {
@@ -130,7 +208,7 @@ SIMD_INLINE vfloat line_scale(const uint8_t *p, const struct held *held, enum tc
 	if (kind == TCB_SCALES_POWER)
 		return quant_power_scale(vi_unsigned_byte(held_at(held, p, run / 4), run % 4));
 	if (kind == TCB_SCALES_SIX)
-		return v_from_words(quant_six_scale(held_at(held, p, 0), held_at(held, p, 1), run));
+		return line_six_scale(held_at(held, p, 0), held_at(held, p, 1), run);
 	const vint sc = scale_bytes(p, held, format, first / 4 + run / 4);
 	return v_from_words(kind == TCB_SCALES_BYTES ? vi_signed_byte(sc, run % 4) : vi_unsigned_byte(sc, run % 4));
 }
@@ -148,16 +226,25 @@ SIMD_INLINE int runs_of(enum tcb_format_id format)
 	return has_short_runs(format) ? 16 : 8;
 }
 
+/* Step I of a run of nibbles by a table, + 128. */
+SIMD_INLINE vint line_looked_up(const uint8_t *p, const struct held *held, enum tcb_format_id format, int run, int i)
+{
+	const vint both = line_at(p, head_lines(format) + 4 * run + i % 4);
+	return nibble_codes(&held->table, i < 4 ? both : vi_shift_right(both, 4));
+}
+
 /* The integer sums of a run. */
 SIMD_INLINE vfloat q8_dot(const uint8_t *p, const struct held *held, enum tcb_format_id format, const struct qmv_x8 *x,
 			  int first, int run)
 {
-	const int steps = 64 / runs_of(format), g = first + run, is_signed = tcb_has_signed_codes(format);
+	const int steps = 64 / runs_of(format), g = first + run, is_looked_up = nibble_looks_up(format);
+	const int is_signed = tcb_has_signed_codes(format) && !is_looked_up;
 	const vint start = vi_words(x->run_start[g]);
 	vint sum = is_signed ? vi_signed_start(start) : has_mins(format) ? vi_zero() : start;
 	SIMD_FOR (int i = 0; i < steps; i++) {
-		const vint w = line_codes(p, held, format, first, run, i),
-			   q = vi_four_bytes(x->q + 4 * (steps * g + i));
+		const vint w = is_looked_up ? line_looked_up(p, held, format, run, i)
+					    : line_codes(p, held, format, first, run, i);
+		const vint q = vi_four_bytes(x->q + 4 * (steps * g + i));
 		sum = is_signed ? vi_dot_signed(sum, w, q) : vi_dot(sum, w, q);
 	}
 	return v_from_words(sum);
@@ -212,14 +299,27 @@ SIMD_INLINE int adds_offsets(enum tcb_format_id format)
 	return has_mins(format) && has_small_blocks(format);
 }
 
+/* line_scale(), of blocks of 32 times the activations' d. */
+SIMD_INLINE vfloat q8_scale(const uint8_t *p, const struct held *held, enum tcb_format_id format,
+			    const struct qmv_x8 *x, int first, int run)
+{
+	const vfloat d = v_set(x->d[first + run]);
+#ifdef SIMD_HAS_POWERS
+	if (scales_kind(format) == TCB_SCALES_POWER) /* e - 128 is signed byte e ^ 128 */
+		return v_times_power(d, vi_signed_byte(vi_xor(held_at(held, p, run / 4), vi_bytes(-128)), run % 4));
+#endif
+	const vfloat scale = line_scale(p, held, format, first, run);
+	return has_small_blocks(format) ? v_mul(scale, d) : scale;
+}
+
 /* A run of a superblock: added to ACC, that of a K-quant to be multiplied with the block's d. */
 SIMD_INLINE vfloat q8_run(const uint8_t *p, const struct held *held, enum tcb_format_id format, const struct qmv_x8 *x,
 			  int first, int run, vfloat acc)
 {
-	const vfloat scale = line_scale(p, held, format, first, run), sum = q8_dot(p, held, format, x, first, run);
+	const vfloat scale = q8_scale(p, held, format, x, first, run), sum = q8_dot(p, held, format, x, first, run);
 	if (adds_offsets(format))
 		acc = v_fma(planes_added(p, run), v_set(x->sums[run]), acc);
-	return v_fma(sum, has_small_blocks(format) ? v_mul(scale, v_set(x->d[first + run])) : scale, acc);
+	return v_fma(sum, scale, acc);
 }
 
 SIMD_INLINE vfloat f32_run(const uint8_t *p, const struct held *held, enum tcb_format_id format,
@@ -271,12 +371,14 @@ SIMD_INLINE void line_eight(const uint8_t *p, enum tcb_format_id format, int q8,
 
 /* One superblock at P of the rows of parts FIRST_PART on, TOGETHER of them, added to ACC. */
 SIMD_INLINE void line_super(const uint8_t *p, enum tcb_format_id format, int q8, const struct qmv_x8 *x8,
-			    const struct qmv_x32 *x32, int first_part, struct qmv_offsets ahead, int hint, vfloat *acc)
+			    const struct qmv_x32 *x32, int first_part, struct qmv_offsets ahead, int hint,
+			    struct nibble_table table, vfloat *acc)
 {
 	const int runs = runs_of(format);
 	vfloat sum[TOGETHER];
 	struct held held[TOGETHER];
 	for (int i = 0; i < TOGETHER; i++) {
+		held[i].table = table;
 		sum[i] = has_small_blocks(format) ? acc[i] : v_set(0);
 		hold(&held[i], p + (first_part + i) * VECTOR_BYTES, 0, head_lines(format));
 	}
@@ -310,9 +412,10 @@ SIMD_INLINE void line_store(const struct qmv_call *call, int part, vfloat acc)
 		v_store_first(call->y + first, acc, v_first(rows));
 }
 
-/* One group of 16 interleaved rows. */
-SIMD_BODY void line_rows(const struct qmv_call *call, enum tcb_format_id format, int q8, int hint)
+/* One group of 16 interleaved rows; HAS_VBMI: of the processor, where nibbles are looked up. */
+SIMD_BODY void line_rows_by(const struct qmv_call *call, enum tcb_format_id format, int q8, int has_vbmi, int hint)
 {
+	const struct nibble_table table = nibble_table_of(format, has_vbmi);
 	const size_t bytes = tcb_lines(format) * QMV_LINE;
 	const struct qmv_stages stages = qmv_stages(call, bytes);
 	const uint8_t *p = call->weights;
@@ -326,10 +429,18 @@ SIMD_BODY void line_rows(const struct qmv_call *call, enum tcb_format_id format,
 		const struct qmv_x32 *x32 = (const struct qmv_x32 *)call->x + b;
 		/* Parts after the first find the lines in the first cache. */
 		for (int part = 0; part < PARTS; part += TOGETHER)
-			line_super(p, format, q8, x8, x32, part, ahead, part ? QMV_HINT_NONE : hint, acc + part);
+			line_super(p, format, q8, x8, x32, part, ahead, part ? QMV_HINT_NONE : hint, table, acc + part);
 	}
 	for (int part = 0; part < PARTS; part++)
 		line_store(call, part, acc[part]);
+}
+
+SIMD_BODY void line_rows(const struct qmv_call *call, enum tcb_format_id format, int q8, int hint)
+{
+	if (q8 && nibble_looks_up(format) && nibble_has_vbmi())
+		line_rows_by(call, format, q8, 1, hint);
+	else
+		line_rows_by(call, format, q8, 0, hint);
 }
 
 #endif

@@ -96,10 +96,9 @@ SIMD_INLINE void qmv_prefetch_lines(const uint8_t *at, size_t count, struct qmv_
 	}
 
 /*
- * The same with a copy for each hint, for loops with so little work a line that the branches count.  Sanitizers would
- * take minutes to compile the copies.
+ * The same with a copy for each hint, for loops with so little work a line that the branches count.
  */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if SIMD_SOON
 #define QMV_KERNEL QMV_KERNEL_LONG
 #else
 #define QMV_KERNEL(name, body, ...)                             \

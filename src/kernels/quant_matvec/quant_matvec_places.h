@@ -49,16 +49,6 @@ SIMD_INLINE vint places_lookup(const struct places_table *table, vint places, __
 	return out;
 }
 
-/* Codes + 128 of numbers, of whose bytes the lowest four bits count (with VBMI TABLE has them four times). */
-SIMD_INLINE vint places_codes(vint table, vint numbers, int has_vbmi)
-{
-	vint out;
-	if (!has_vbmi)
-		return _mm512_shuffle_epi8(table, vi_and(numbers, vi_bytes(15)));
-	__asm__("vpermb %1, %2, %0" : "=v"(out) : "v"(table), "v"(numbers));
-	return out;
-}
-
 enum { PLACES_TABLES_MAX = 4 };
 
 SIMD_INLINE const uint8_t *places_bytes(enum tcb_format_id format, int half, int bank)
@@ -90,20 +80,20 @@ SIMD_INLINE vint places_signed(vint places, vint signs, int width)
 
 /* The sums of four steps of 16 values, onto SUM: a byte of EVEN has the numbers of steps 0 and FAR in its nibbles, one
  * of ODD those of the others.  What is above a number's bits is no matter: the table has it more than once. */
-SIMD_INLINE vint places_steps(vint even, vint odd, int far, vint codes, const int8_t *q, int has_vbmi, vint sum)
+SIMD_INLINE vint places_steps(vint even, vint odd, int far, const struct nibble_table *codes, const int8_t *q, vint sum)
 {
 	const vint numbers[4] = { even, vi_shift_right(even, 4), odd, vi_shift_right(odd, 4) };
 	SIMD_FOR (int v = 0; v < 4; v++) {
 		const int at = far == 2 ? v % 2 * 2 + v / 2 : v;
-		sum = vi_dot(sum, places_codes(codes, numbers[at], has_vbmi), vi_four_bytes(q + 4 * v));
+		sum = vi_dot(sum, nibble_codes(codes, numbers[at]), vi_four_bytes(q + 4 * v));
 	}
 	return sum;
 }
 
 /* The integer sums of the two halves of run R of 32 values. */
 SIMD_INLINE void places_run(const uint8_t *p, const struct places_table table[PLACES_TABLES_MAX],
-			    enum tcb_format_id format, int r, vint ninths, vint codes, const struct qmv_x8 *x,
-			    int has_vbmi, vint sum[2])
+			    enum tcb_format_id format, int r, vint ninths, const struct nibble_table *codes,
+			    const struct qmv_x8 *x, vint sum[2])
 {
 	const int words = (int)tcb_places_run_words(format), at = (int)tcb_places_head(format) + r * words;
 	const int starts = 256 / (int)tcb_format_row(format)->run_values == 16 ? 2 : 1;
@@ -113,7 +103,7 @@ SIMD_INLINE void places_run(const uint8_t *p, const struct places_table table[PL
 	sum[1] = starts == 2 ? vi_words(x->run_start[2 * r + 1]) : vi_zero();
 	if (tcb_places_values(format) == 8) { /* bytes have steps 0 to 3, the nibbles of these 0 and 2, and 1 and 3 */
 		const __mmask64 ninth = _mm512_test_epi8_mask(ninths, vi_bytes(1 << r));
-		places_entries(table, format, planes_line(p, at), ninth, has_vbmi, entry);
+		places_entries(table, format, planes_line(p, at), ninth, codes->has_vbmi, entry);
 		const vint lower = vi_words(0xffff);
 		const vint halves[2] = { _mm512_ternarylogic_epi32(lower, entry[0], vi_shift_left(entry[1], 16), 0xca),
 					 _mm512_ternarylogic_epi32(lower, vi_shift_right(entry[0], 16), entry[1],
@@ -122,21 +112,21 @@ SIMD_INLINE void places_run(const uint8_t *p, const struct places_table table[PL
 			const vint even = places_signed(halves[h], planes_move(signs, 2 - 2 * h, 2), 2);
 			const vint odd =
 				places_signed(vi_shift_right(halves[h], 2), planes_move(signs, 3 - 2 * h, 2), 2);
-			sum[h] = places_steps(even, odd, 2, codes, x->q + 32 * r + 16 * h, has_vbmi, sum[h]);
+			sum[h] = places_steps(even, odd, 2, codes, x->q + 32 * r + 16 * h, sum[h]);
 		}
 		return;
 	}
 	SIMD_FOR (int h = 0; h < 2; h++) { /* bytes have steps 0 and 1, and 2 and 3 */
-		places_entries(table, format, planes_line(p, at + h), 0, has_vbmi, entry);
+		places_entries(table, format, planes_line(p, at + h), 0, codes->has_vbmi, entry);
 		const vint first = places_signed(entry[0], planes_move(signs, 3 - 2 * h, 3), 3);
 		const vint second = places_signed(entry[1], planes_move(signs, 2 - 2 * h, 3), 3);
-		sum[h] = places_steps(first, second, 1, codes, x->q + 32 * r + 16 * h, has_vbmi, sum[h]);
+		sum[h] = places_steps(first, second, 1, codes, x->q + 32 * r + 16 * h, sum[h]);
 	}
 }
 
 /* One superblock at P, added to ACC. */
 SIMD_INLINE vfloat places_super(const uint8_t *p, const struct places_table table[PLACES_TABLES_MAX],
-				enum tcb_format_id format, vint codes, const struct qmv_x8 *x, int has_vbmi,
+				enum tcb_format_id format, const struct nibble_table *codes, const struct qmv_x8 *x,
 				struct qmv_offsets ahead, int hint, vfloat acc)
 {
 	const int lines = (int)tcb_places_words(format), is_short = has_short_runs(format);
@@ -146,7 +136,7 @@ SIMD_INLINE vfloat places_super(const uint8_t *p, const struct places_table tabl
 		vint sum[2];
 		qmv_prefetch_lines(p + lines * r / 8 * QMV_LINE, (size_t)(lines * (r + 1) / 8 - lines * r / 8), ahead,
 				   hint);
-		places_run(p, table, format, r, ninths, codes, x, has_vbmi, sum);
+		places_run(p, table, format, r, ninths, codes, x, sum);
 		if (is_short) {
 			total = v_fma(v_from_words(sum[0]), planes_scale(p, format, 0, 2 * r), total);
 			total = v_fma(v_from_words(sum[1]), planes_scale(p, format, 0, 2 * r + 1), total);
@@ -162,7 +152,7 @@ SIMD_BODY void places_rows(const struct qmv_call *call, enum tcb_format_id forma
 {
 	const size_t bytes = tcb_places_words(format) * QMV_LINE;
 	const struct qmv_stages stages = qmv_stages(call, bytes);
-	const vint codes = vi_xor(vi_table16(tcb_format_row(format)->table), vi_bytes(-128));
+	const struct nibble_table codes = nibble_table_of(format, has_vbmi);
 	const struct qmv_x8 *x = call->x;
 	const uint8_t *p = call->weights;
 	struct places_table table[PLACES_TABLES_MAX];
@@ -172,14 +162,14 @@ SIMD_BODY void places_rows(const struct qmv_call *call, enum tcb_format_id forma
 		if (i < 2 || tcb_places_bits(format) > 8)
 			places_load(&table[i], places_bytes(format, i % 2, i / 2));
 	for (size_t b = 0; b < call->blocks; b++, p += bytes)
-		acc = places_super(p, table, format, codes, x + b, has_vbmi, qmv_offsets(&stages, b), hint, acc);
+		acc = places_super(p, table, format, &codes, x + b, qmv_offsets(&stages, b), hint, acc);
 	line_store(call, 0, acc);
 }
 
 /* The same, whatever the processor has beyond its family. */
 SIMD_BODY void places_rows_of(const struct qmv_call *call, enum tcb_format_id format, int hint)
 {
-	if (__builtin_cpu_supports("avx512vbmi"))
+	if (nibble_has_vbmi())
 		places_rows(call, format, 1, hint);
 	else
 		places_rows(call, format, 0, hint);

@@ -7,10 +7,10 @@
 
 #include <assert.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/gang.h"
 #include "base/sizes.h"
+#include "kernels/cpu/cpu_plan.h"
 #include "kernels/simd/isas.h"
 
 static double log2_up(size_t value)
@@ -48,15 +48,8 @@ static double sum_chain(const struct tcb_plan *plan)
 	}
 }
 
-static enum tcb_status check_knobs(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-				   struct tcb_error *err)
+static enum tcb_status check_form(const struct tcb_problem *problem, int32_t form, struct tcb_error *err)
 {
-	const int32_t *knob = geometry->knob;
-	int32_t form = knob[TCB_KNOB_FORM];
-	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_PREFETCH] < 0 || knob[TCB_KNOB_SCHED] < 0 ||
-	    knob[TCB_KNOB_HINT] < 0)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads, sched, prefetch, hint",
-				problem->op_name);
 	if (reduce2d_is_sum(problem) && form != TCB_FORM_LANES && form != TCB_FORM_PAIRWISE && form != TCB_FORM_KAHAN)
 		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs form=lanes, pairwise or kahan", problem->op_name);
 	if (!reduce2d_is_sum(problem) && form != TCB_KNOB_UNSET)
@@ -70,27 +63,15 @@ static enum tcb_status reduce2d_plan(const struct tcb_problem *problem, const st
 {
 	const struct tcb_tile *tile = geometry->tile;
 	const struct tcb_shape *shape = &problem->shape;
-	memset(out, 0, sizeof(*out));
-	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
-	if (!variant || !variant->entry)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro=%zux%zu", problem->op_name,
-				tile[TCB_MICRO].m, tile[TCB_MICRO].n);
-	TCB_TRY(check_knobs(problem, geometry, err));
-	size_t threads = (size_t)geometry->knob[TCB_KNOB_THREADS];
+	TCB_TRY(tcb_cpu_plan(problem, geometry, TCB_NEEDS(PREFETCH) | TCB_NEEDS(HINT), out, err));
+	TCB_TRY(check_form(problem, geometry->knob[TCB_KNOB_FORM], err));
 	size_t tasks = tcb_div_up(shape->m, tile[TCB_MACRO].m) * tcb_div_up(shape->n, tile[TCB_MACRO].n);
 	size_t partials = tcb_div_up(shape->m, tile[TCB_MIDI].m) * tcb_div_up(shape->n, tile[TCB_MIDI].n);
-	if (threads > tasks)
-		return tcb_fail(err, TCB_E_ILLEGAL, "threads=%zu, but macro=%zux%zu makes only %zu tasks", threads,
-				tile[TCB_MACRO].m, tile[TCB_MACRO].n, tasks);
-	out->problem = *problem;
-	out->geometry = *geometry;
-	out->variant = variant;
+	TCB_TRY(tcb_cpu_plan_shares(out, tasks, "macro", err));
 	out->workspace_bytes = partials * sizeof(double);
-	out->threads = (unsigned)threads;
 	if (reduce2d_is_sum(problem)) {
 		out->chain = sum_chain(out);
-		out->ulps =
-			0.51; /* the result is rounded to f32, and the combination in double leaves next to nothing */
+		out->ulps = 0.51; /* rounded to f32; the combination in double leaves next to nothing */
 	}
 	const struct reduce2d_program *program = reduce2d_program(reduce2d_operation(problem));
 	if (program && reduce2d_program_roundings(program)) {

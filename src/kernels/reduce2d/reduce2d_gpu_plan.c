@@ -252,16 +252,21 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	return count;
 }
 
-/* Blocks of 256 threads, two launches: what a textbook has.  Small matrices take fewer threads. */
+/* Blocks of 256 threads, two launches: what a textbook has.  Small matrices take fewer threads, and smaller blocks
+ * where half of the multiprocessors had none: of 1x32000 on an H200 blocks of 1024 values lose 1 % to the best, of 4096
+ * 3 to 9 %. */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
 	const size_t vectors = problem->shape.m * problem->shape.n / 4, columns = tcb_power_of_two_up(problem->shape.n);
+	const size_t sms = tcb_most(target->cuda.sm_count, 1);
 	size_t warps = DEFAULT_WARPS, unroll = DEFAULT_UNROLL;
 	struct reduce2d_gpu g;
 	while (unroll > 1 && vectors < warps * WARP * unroll / 2)
 		unroll /= 2;
 	while (warps > 1 && vectors < warps * WARP * unroll / 2)
+		warps /= 2;
+	while (warps > 2 && vectors > 2 * warps * WARP * unroll && 2 * vectors < sms * warps * WARP * unroll)
 		warps /= 2;
 	const size_t step = WARP * warps * unroll * 4;
 	tcb_geometry_init(out);
@@ -275,7 +280,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_VEC] = 16;
 	out->knob[TCB_KNOB_STAGES] = 1;
 	out->knob[TCB_KNOB_BLOCKS] = 0;
-	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
 	out->knob[TCB_KNOB_OCC] = 1;
 	if (reduce2d_is_sum(problem))
 		out->knob[TCB_KNOB_FORM] = TCB_FORM_LANES;

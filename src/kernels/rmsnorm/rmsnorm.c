@@ -95,6 +95,5 @@ static const struct rows_op rows = {
 	.wgsl = &rmsnorm_wgsl_math,
 };
 
-ROWS_OP(rmsnorm, rows, 1u << TCB_WORD_EPS | 1u << TCB_WORD_ADD,
-	"rows of f32 over their root mean square, times a weight a column", { 512, 4096, 0 }, { 1, 4096, 0 },
-	{ 4096, 4096, 0 });
+ROWS_OP(rmsnorm, rows, ROWS_NORM_WORDS, "rows of f32 over their root mean square, times a weight a column",
+	{ 512, 4096, 0 }, { 1, 4096, 0 }, { 4096, 4096, 0 });

@@ -38,7 +38,7 @@ static void take(struct rows_wgsl_writer *w)
 
 static void finish(struct rows_wgsl_writer *w)
 {
-	tcb_wgsl_add(&w->w, "let factor = inverseSqrt(total / f32(columns * %uu) + %g);\n", w->g->width, ROWS_EPS);
+	tcb_wgsl_add(&w->w, "let factor = inverseSqrt(total / f32(columns * %uu) + %g);\n", w->g->width, w->g->eps);
 }
 
 static void result(struct rows_wgsl_writer *w, unsigned i, int is_held, const char *const weights[],

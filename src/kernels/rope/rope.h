@@ -24,10 +24,11 @@
  * operand's element j (0, 1 or 2) says: where a token is in the cache they do not tell.
  *
  * qkv has a row for each new token: query heads, then K's, then V's; with apart it has the query heads, and K's and V's
- * are in rows of two operands more, and q is written in qkv's type, as attention of the same contract takes it.  New
- * token i of a sequence of length L (with the new ones) is its token p = L - m + i; below 0 there is none, and nothing
- * of it is read or written.  The outputs are q, with a row for each new token, and K and V of the cache, all as
- * attention reads them (kv_cache.h).  What is not new stays as it is.
+ * are in rows of two operands more (with a stride, of all three, parts of the rows of one buffer), and q is written in
+ * qkv's type, as attention of the same contract takes it.  New token i of a sequence of length L (with the new ones) is
+ * its token p = L - m + i; below 0 there is none, and nothing of it is read or written.  The outputs are q, with a row
+ * for each new token, and K and V of the cache, all as attention reads them (kv_cache.h).  What is not new stays as it
+ * is.
  *
  * Arithmetic is in f32, results are rounded once to the cache's type.  Contract f32: qkv
  * is f32; contract f16: it has the cache's type, and V is copied bit by bit but for NaN.
@@ -74,6 +75,12 @@ static inline enum tcb_kv rope_kv(const struct tcb_problem *problem)
 static inline enum tcb_type rope_io_type(const struct tcb_problem *problem)
 {
 	return tcb_kv_io_type(rope_kv(problem), problem->contract);
+}
+/* Are K's values, or V's, in blocks? */
+static inline int rope_has_blocks(const struct tcb_problem *problem)
+{
+	const struct tcb_kv_row *row = tcb_kv_row(rope_kv(problem));
+	return tcb_kv_kind_format(row->k) || tcb_kv_kind_format(row->v);
 }
 /* Whether K and V are the same 16 bits. */
 static inline int rope_is_of_halves(const struct tcb_problem *problem)
@@ -138,17 +145,27 @@ static inline size_t rope_first_heads(const struct tcb_shape *shape)
 {
 	return shape->words.apart ? shape->words.query : rope_row_heads(shape);
 }
-/* The new tokens' heads in OPERAND, of type IO: q's, K's and V's of token TOKEN. */
-static inline void rope_new_heads(const struct tcb_shape *shape, enum tcb_type io, void *const operand[], size_t token,
-				  char *out[3])
+/* From a new token's row to the next, in elements, where it has HEADS heads; and of q that is written. */
+static inline size_t rope_new_apart(const struct tcb_problem *problem, size_t heads)
 {
-	const size_t each = shape->k * tcb_type_bytes(io), kv = shape->words.kv * each;
-	out[0] = (char *)operand[ROPE_QKV] + token * rope_first_heads(shape) * each;
-	out[1] = out[0] + shape->words.query * each;
-	out[2] = out[1] + kv;
-	if (shape->words.apart) {
-		out[1] = (char *)rope_data(&shape->words, operand, ROPE_NEW_K) + token * kv;
-		out[2] = (char *)rope_data(&shape->words, operand, ROPE_NEW_V) + token * kv;
+	return problem->x_stride ? problem->x_stride : heads * problem->shape.k;
+}
+static inline size_t rope_q_apart(const struct tcb_problem *problem)
+{
+	return problem->y_stride ? problem->y_stride : problem->shape.words.query * problem->shape.k;
+}
+/* The new tokens' heads in OPERAND: q's, K's and V's of token TOKEN. */
+static inline void rope_new_heads(const struct tcb_problem *problem, void *const operand[], size_t token, char *out[3])
+{
+	const struct tcb_shape *s = &problem->shape;
+	const size_t each = tcb_type_bytes(rope_io_type(problem)), head = s->k * each;
+	const size_t kv_apart = token * rope_new_apart(problem, s->words.kv) * each;
+	out[0] = (char *)operand[ROPE_QKV] + token * rope_new_apart(problem, rope_first_heads(s)) * each;
+	out[1] = out[0] + s->words.query * head;
+	out[2] = out[1] + s->words.kv * head;
+	if (s->words.apart) {
+		out[1] = (char *)rope_data(&s->words, operand, ROPE_NEW_K) + kv_apart;
+		out[2] = (char *)rope_data(&s->words, operand, ROPE_NEW_V) + kv_apart;
 	}
 }
 /* Written of a new token. */

@@ -5,10 +5,9 @@
  */
 #include "kernels/rope/rope_cpu.h"
 
-#include <string.h>
-
 #include "base/gang.h"
 #include "base/sizes.h"
+#include "kernels/cpu/cpu_plan.h"
 #include "kernels/simd/isas.h"
 
 enum { STREAM_ALIGN = 64 };
@@ -23,25 +22,12 @@ static enum tcb_status rope_plan(const struct tcb_problem *problem, const struct
 {
 	const struct tcb_shape *s = &problem->shape;
 	const int32_t *knob = geometry->knob;
-	memset(out, 0, sizeof(*out));
-	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
-	if (!variant || !variant->entry)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro=%zux%zu", problem->op_name,
-				geometry->tile[TCB_MICRO].m, geometry->tile[TCB_MICRO].n);
-	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_SCHED] < 0 || knob[TCB_KNOB_STREAM] < 0 ||
-	    knob[TCB_KNOB_STREAM] > 1)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads, sched and stream", problem->op_name);
+	TCB_TRY(tcb_cpu_plan(problem, geometry, TCB_NEEDS(STREAM), out, err));
 	if (knob[TCB_KNOB_STREAM] && !rope_can_stream(problem))
 		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs heads of a multiple of 64 bytes");
 	if (knob[TCB_KNOB_PARTS] != ROPE_WHOLE && knob[TCB_KNOB_PARTS] != ROPE_PARTS)
 		return tcb_fail(err, TCB_E_ILLEGAL, "parts must be 1 or 4");
-	if ((size_t)knob[TCB_KNOB_THREADS] > task_count(problem, geometry))
-		return tcb_fail(err, TCB_E_ILLEGAL, "threads=%d, but midi.m=%zu makes only %zu tasks",
-				knob[TCB_KNOB_THREADS], geometry->tile[TCB_MIDI].m, task_count(problem, geometry));
-	out->problem = *problem;
-	out->geometry = *geometry;
-	out->variant = variant;
-	out->threads = (unsigned)knob[TCB_KNOB_THREADS];
+	TCB_TRY(tcb_cpu_plan_shares(out, task_count(problem, geometry), "midi.m", err));
 	if (knob[TCB_KNOB_PARTS] == ROPE_PARTS)
 		out->workspace_bytes = rope_tokens(s) * s->words.kv * s->k * sizeof(float);
 	out->chain = rope_chain(s, tcb_float_lanes(knob[TCB_KNOB_ISA]));
@@ -131,8 +117,8 @@ static struct rows find_rows(const struct run *run, size_t sequence, size_t toke
 	const size_t at = tcb_kv_token(s, run->table, sequence, position);
 	const struct tcb_kv_row *kv = tcb_kv_row(rope_kv(run->problem));
 	const size_t in_cache = at * s->words.kv * s->k;
-	const size_t in_q = token * s->words.query * s->k * tcb_type_bytes(rope_q_type(run->problem));
-	rope_new_heads(s, rope_io_type(run->problem), run->operand, token, heads);
+	const size_t in_q = token * rope_q_apart(run->problem) * tcb_type_bytes(rope_q_type(run->problem));
+	rope_new_heads(run->problem, run->operand, token, heads);
 	struct rows rows = { .q = heads[0], .k = heads[1], .v = heads[2] };
 	rows.q_out = (char *)run->operand[ROPE_Q] + in_q;
 	rows.k_out = (char *)run->operand[ROPE_K] + tcb_kv_kind_bytes(kv->k, in_cache);
@@ -190,7 +176,8 @@ static void rope_run(const struct tcb_plan *plan, void *const operand[], void *w
 	const enum tcb_sched sched = (enum tcb_sched)plan->geometry.knob[TCB_KNOB_SCHED];
 	const size_t tasks = task_count(&plan->problem, &plan->geometry);
 	const uintptr_t places = (uintptr_t)operand[ROPE_Q] | (uintptr_t)operand[ROPE_K] | (uintptr_t)operand[ROPE_V];
-	run.stream = plan->geometry.knob[TCB_KNOB_STREAM] && places % STREAM_ALIGN == 0;
+	const size_t q_row = rope_q_apart(&plan->problem) * tcb_type_bytes(rope_q_type(&plan->problem));
+	run.stream = plan->geometry.knob[TCB_KNOB_STREAM] && (places | q_row) % STREAM_ALIGN == 0;
 	if (plan->geometry.knob[TCB_KNOB_PARTS] == ROPE_WHOLE) {
 		tcb_pool_run_last(pool, plan->threads, sched, tasks, run_task, &run);
 		return;

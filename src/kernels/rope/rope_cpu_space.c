@@ -7,7 +7,7 @@
 #include "base/sizes.h"
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
-#include "kernels/cpu_rules.h"
+#include "kernels/cpu/cpu_rules.h"
 #include "kernels/rope/rope_cpu.h"
 #include "kernels/simd/isas.h"
 

@@ -11,9 +11,10 @@
  * workspace in f32; from there to the cache; v.  stream=1: results are stored for no one to
  * read soon.
  *
- * Of a cache of blocks, vec is twice the bytes of a thread's codes of half a head.  Where q is not of the cache's
- * type, the launch of parts=1 has blocks of threads for q, and behind them blocks for K and V: a warp's
- * lanes store one type, and those that find the scales of blocks together all have K or V.
+ * Of values that are less than 16 bits, vec is twice the bytes of a thread's Q8_0 codes, or of its FP8, of half a head;
+ * of Q4_0 the lane with a block's first sixteen stores the nibbles of both.  Where q is not of the cache's type, the
+ * launch of parts=1 has blocks of threads for q, and behind them blocks for K and V, where these are of two kinds for
+ * one and the other: a warp's lanes store one type, and those that find the scales of blocks together all have K or V.
  *
  * With the word rot the chunks of a head are first those of its rotated part, halves as above, and then those of the
  * rest, halves again.  With qknorm a head's lanes add up its squares, so they are of one warp and a power of two, of
@@ -28,15 +29,17 @@
 
 /* A geometry and a problem in numbers. */
 struct rope_gpu {
-	enum tcb_type io, q, kv;           /* of qkv, of q that is written and of the cache */
+	enum tcb_type io, q;               /* of qkv, and of q that is written */
+	enum tcb_kv_kind kind[2];          /* of K and of V in the cache */
 	unsigned k, query, kv_heads, page; /* in the PTX */
 	unsigned rotated;                  /* values of a head, k where all are */
+	unsigned x_gap[3], q_gap;          /* between rows of q, K and V that come in, and of q, elements */
 	float eps;                         /* of a norm */
 	unsigned m, sequences, tokens;     /* tokens: new ones, of all sequences; not in the PTX */
 	unsigned cache, pages;             /* tokens, or pages in the table, of a sequence */
 	unsigned width, chunks, unroll;    /* values of a vector; vectors of half a head; heads of a thread */
 	unsigned warps, threads, parts;
-	int is_pairs, has_norm, has_mrope, is_apart, pdl, stream;
+	int is_pairs, has_norm, has_mrope, is_apart, pdl, is_early, stream;
 	size_t workspace_bytes;
 };
 
@@ -49,7 +52,22 @@ struct rope_launch {
 	enum rope_place from, to;
 	int is_behind; /* in one kernel with the launch before it, in blocks of threads behind that one's */
 };
-enum { ROPE_LAUNCHES_MAX = 4 };
+enum { ROPE_LAUNCHES_MAX = 4, ROPE_TOGETHER_MAX = 3 /* in one kernel */ };
+
+/* Of what kind LAUNCH's heads are that go to the cache. */
+static inline enum tcb_kv_kind rope_gpu_kind(const struct rope_gpu *g, const struct rope_launch *launch)
+{
+	return g->kind[launch->first >= g->query + g->kv_heads];
+}
+static inline int rope_gpu_is_to_cache(const struct rope_gpu *g, const struct rope_launch *launch)
+{
+	return launch->to == ROPE_TO_OUTPUTS && launch->first + launch->heads > g->query;
+}
+/* Does LAUNCH write blocks? */
+static inline int rope_gpu_has_blocks(const struct rope_gpu *g, const struct rope_launch *launch)
+{
+	return rope_gpu_is_to_cache(g, launch) && tcb_kv_kind_format(rope_gpu_kind(g, launch)) != NULL;
+}
 
 /* rope_gpu_plan.c */
 extern const struct tcb_side_space rope_gpu_space;
@@ -79,7 +97,7 @@ unsigned rope_gpu_blocks(const struct rope_gpu *g, const struct rope_launch *lau
 
 /* rope_gpu_emit.c */
 #define ROPE_SIDE(kv, ...) extern const struct tcb_side rope_##kv##_gpu;
-TCB_KV_ALL_LIST(ROPE_SIDE, )
+TCB_KV_LIST(ROPE_SIDE, )
 #undef ROPE_SIDE
 
 #endif

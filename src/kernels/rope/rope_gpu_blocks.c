@@ -9,7 +9,11 @@
  * last 16 values of the first half and the first 16 of the second: largest magnitudes are
  * those of units of 16 values then, and of a block's two units the larger one.
  *
- * A block's 34 bytes begin at a multiple of 4 if its number is even, else 2 behind one.
+ * Q4_0: what lanes look up is the value that is the largest, its bits turned left by one, so that of two as large the
+ * one below zero counts.  Nibbles of values 16 apart share a byte, so a lane with some of a block's first sixteen gets
+ * the codes of the lane that has the others; blocks begin at multiples of 2, and words are stored by halves.
+ *
+ * A Q8_0 block's 34 bytes begin at a multiple of 4 if its number is even, else 2 behind one.
  * Words are stored at multiples of 4: of an odd block its codes as they are, of an even one
  * each lane's moved by two codes, behind the scale or the last two codes of the lane
  * before.  Two bytes are left over: an odd block's scale, an even one's last two codes.
@@ -18,7 +22,15 @@
 #include "kernels/gpu/quant_gpu.h"
 #include "kernels/rope/rope_gpu_writer.h"
 
-enum { UNIT = ROPE_BLOCK / 2, BLOCK_BYTES = 34, SCALE_BYTES = 2 };
+enum {
+	UNIT = ROPE_BLOCK / 2,
+	BLOCK_BYTES = 34,
+	SCALE_BYTES = 2,
+	NIBBLES_BYTES = SCALE_BYTES + UNIT, /* of a block of Q4_0 */
+	/* Of bits turned left: of a largest value of 2^-120, below which no scale is one in f16; of infinity. */
+	LEAST_TURNED = 7 << 24
+};
+#define INFINITE_TURNED INT64_C(0xff000000)
 
 /* Vectors that go to different blocks; values of one that a lane has; lanes of a block, or of half of one. */
 static unsigned runs_of(const struct rope_gpu *g)
@@ -101,6 +113,79 @@ static kit_op word_before(struct rope_writer *w, unsigned run, const struct rope
 	return b_select(b, codes->scale[run], before, is_first);
 }
 
+/* --- Q4_0 --- */
+
+static kit_op turned(struct tcb_ptx_build *b, kit_op word, unsigned left)
+{
+	return u_or(b, u_shl(b, word, I(left)), u_shr(b, word, I(32 - left)));
+}
+
+/* Of COUNT values of each lane of GROUP values: the largest of their bits turned left. */
+static kit_op largest_turned(struct tcb_ptx_build *b, const kit_op value[], unsigned count, unsigned group)
+{
+	kit_op most = turned(b, b_set(b, value[0]), 1);
+	for (unsigned i = 1; i < count; i++)
+		most = u_max(b, most, turned(b, b_set(b, value[i]), 1));
+	for (unsigned distance = 1; distance < group / count; distance *= 2)
+		most = u_max(b, most, tcb_kit_butterfly(b, most, distance));
+	return most;
+}
+
+/* VALUE over the scale, whose INVERSE it is, as a nibble. */
+static kit_op nibble_of(struct tcb_ptx_build *b, kit_op value, kit_op inverse)
+{
+	const kit_op steps = f_max(b, f_min(b, f_mul(b, value, inverse), F(7)), F(-8));
+	return s_add(b, s_from_f(b, steps), I(8));
+}
+
+/* The word I of the lane whose values are 16 further in vector RUN's block, or 16 before. */
+static kit_op word_beside(struct rope_writer *w, const struct rope_codes *codes, unsigned run, unsigned i)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned lanes = UNIT / values_of(w->g), h = w->g->k / 2 / UNIT;
+	if (!rope_gpu_has_split_block(w->g))
+		return tcb_kit_butterfly(b, codes->word[run][i], lanes);
+	/* Units of 16 values are counted over the whole head. */
+	const struct kit_split own = u_split(b, w->chunk, I(lanes));
+	const kit_op other = u_xor(b, run ? u_add(b, own.whole, I(h)) : own.whole, I(1));
+	const kit_op is_second = u_ge(b, other, I(h));
+	const kit_op unit = u_select(b, u_sub(b, other, I(h)), other, is_second);
+	const kit_op chunk = u_mad(b, unit, I(lanes), own.rest);
+	return b_select(b, value_at(w, codes->word[1][i], chunk), value_at(w, codes->word[0][i], chunk), is_second);
+}
+
+static void write_nibbles(struct rope_writer *w, kit_op value[2][2 * ROPE_WIDTH_MAX], struct rope_codes *out)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const struct rope_gpu *g = w->g;
+	const unsigned values = values_of(g), each = values < 4 ? values : 4;
+	const int is_split = rope_gpu_has_split_block(g);
+	kit_op largest[2];
+	for (unsigned run = 0; run < runs_of(g); run++)
+		largest[run] = largest_turned(b, value[run], values, is_split ? UNIT : ROPE_BLOCK);
+	if (is_split)
+		join_units(w, largest);
+	for (unsigned run = 0; run < runs_of(g); run++) {
+		const kit_op is_some = u_ge(b, largest[run], I(LEAST_TURNED));
+		const kit_op is_bad = u_ge(b, largest[run], I(INFINITE_TURNED));
+		kit_op scale = f_mul(b, b_set(b, turned(b, largest[run], 31)), F(-0.125f));
+		const kit_op inverse = f_select(b, f_reciprocal_near(b, scale), F(0), is_some);
+		scale = b_select(b, I(0x7fc00000), scale, is_bad);
+		out->scale[run] = tcb_kit_pack_f16(b, scale, scale);
+		for (unsigned i = 0; i < values / each; i++) {
+			kit_op word = nibble_of(b, value[run][each * i], inverse);
+			for (unsigned j = 1; j < each; j++)
+				word = u_mad(b, nibble_of(b, value[run][each * i + j], inverse), I(INT64_C(1) << 8 * j),
+					     word);
+			out->word[run][i] = word;
+		}
+	}
+	const struct rope_codes own = *out;
+	for (unsigned run = 0; run < runs_of(g); run++)
+		for (unsigned i = 0; i < values / each; i++)
+			out->word[run][i] = u_or(b, own.word[run][i], u_shl(b, word_beside(w, &own, run, i), I(4)));
+}
+
 void rope_write_codes(struct rope_writer *w, const kit_op first[], const kit_op second[], struct rope_codes *out)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
@@ -111,6 +196,10 @@ void rope_write_codes(struct rope_writer *w, const kit_op first[], const kit_op 
 	for (unsigned i = 0; i < width; i++) {
 		value[0][i] = first[i];
 		value[g->is_pairs ? 0 : 1][g->is_pairs ? width + i : i] = second[i];
+	}
+	if (rope_gpu_kind(g, w->launch) == TCB_KV_KIND_Q40) {
+		write_nibbles(w, value, out);
+		return;
 	}
 	for (unsigned run = 0; run < runs_of(g); run++)
 		largest[run] = tcb_quant_write_largest(b, value[run], values, is_split ? UNIT : ROPE_BLOCK);
@@ -160,6 +249,23 @@ static void store_words(struct rope_writer *w, kit_op block, kit_op is_odd, kit_
 	tcb_ptx_if_end(b);
 }
 
+/* By the lanes that have a block's first sixteen values; of Q4_0 block NUMBER of CACHE. */
+static void store_nibbles(struct rope_writer *w, kit_op cache, kit_op number, kit_op lane, const kit_op word[],
+			  kit_op scale)
+{
+	struct tcb_ptx_build *b = &w->kit.b;
+	const unsigned values = values_of(w->g);
+	const kit_op block = l_mad_wide(b, number, I(NIBBLES_BYTES), cache);
+	tcb_ptx_if_begin(b, u_lt(b, lane, I(UNIT / values)));
+	const kit_op to = tcb_kit_behind(b, block, u_mad(b, lane, I(values), I(SCALE_BYTES)));
+	for (unsigned i = 0; i < values / 2; i++)
+		store_half(w, tcb_ptx_at(to, 2 * i), word[i / 2], i % 2);
+	tcb_ptx_if_end(b);
+	tcb_ptx_if_begin(b, u_eq(b, lane, I(0)));
+	store_half(w, block, scale, 0);
+	tcb_ptx_if_end(b);
+}
+
 void rope_store_codes(struct rope_writer *w, kit_op cache, kit_op head, const struct rope_codes *codes,
 		      const kit_op *predicate)
 {
@@ -171,6 +277,10 @@ void rope_store_codes(struct rope_writer *w, kit_op cache, kit_op head, const st
 		kit_op in_head;
 		const kit_op lane = lane_of_block(w, run, &in_head);
 		const kit_op number = u_mad(b, head, I(g->k / ROPE_BLOCK), in_head);
+		if (rope_gpu_kind(g, w->launch) == TCB_KV_KIND_Q40) {
+			store_nibbles(w, cache, number, lane, codes->word[run], codes->scale[run]);
+			continue;
+		}
 		const kit_op odd = u_and(b, number, I(1));
 		/* Two blocks at a time, so that the assembler and the checks see what addresses are multiples of. */
 		const kit_op pair = l_mad_wide(b, u_shr(b, number, I(1)), I(2 * BLOCK_BYTES), cache);

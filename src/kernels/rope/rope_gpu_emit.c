@@ -20,8 +20,9 @@ static enum tcb_type from_type(const struct rope_writer *w)
 
 static enum tcb_type to_type(const struct rope_writer *w)
 {
-	const int is_q = w->launch->first < w->g->query;
-	return w->launch->to == ROPE_WORKSPACE ? TCB_TYPE_F32 : is_q ? w->g->q : w->g->kv;
+	if (w->launch->to == ROPE_WORKSPACE)
+		return TCB_TYPE_F32;
+	return w->launch->first < w->g->query ? w->g->q : tcb_kv_kind_row(rope_gpu_kind(w->g, w->launch))->type;
 }
 
 /* Rows are another kernel's results, which under dependent launch may be written while this one is there. */
@@ -62,6 +63,10 @@ static void store_values(struct rope_writer *w, kit_op address, const kit_op *va
 	const enum tcb_kit_memory memory =
 		w->g->stream && w->launch->to == ROPE_TO_OUTPUTS ? TCB_KIT_STREAM : TCB_KIT_GLOBAL;
 	kit_op word[ROPE_WIDTH_MAX];
+	if (type == TCB_TYPE_E4M3) {
+		rope_store_bytes(w, memory, address, values);
+		return;
+	}
 	for (unsigned i = 0; i < words; i++) {
 		if (type == TCB_TYPE_F32)
 			word[i] = values[i];
@@ -218,13 +223,19 @@ static kit_op write_cache_token(struct rope_writer *w)
 	const kit_op entry = u_mad(b, w->sequence, w->cache, at.whole);
 	const kit_op address = tcb_ptx_at(tcb_kit_element(b, w->table, entry, 4), 0);
 	const enum tcb_kit_memory memory = tcb_kit_input(g->pdl);
-	if (g->kv != TCB_TYPE_BLOCKS) {
+	if (!rope_gpu_has_blocks(g, w->launch)) {
 		page = tcb_kit_get(b, memory, "u32", address);
 	} else { /* not only those with a token come here */
 		page = u_set(b, I(0));
 		tcb_kit_load_where(b, w->is_new, memory, "u32", address, &page, 1);
 	}
 	return u_mad(b, page, I(g->page), at.rest);
+}
+
+/* BASE, of new tokens' rows of TYPE with a GAP between them, where the token's heads are as if there were none. */
+static kit_op past_gaps(struct rope_writer *w, kit_op base, enum tcb_type type, unsigned gap)
+{
+	return tcb_kit_past_gaps(&w->kit.b, base, w->token, gap * tcb_type_bytes(type));
 }
 
 /* Which head of *BASE the launch's head HEAD of the row is: BASES are q's, K's and V's; AT: the token of K and V. */
@@ -257,7 +268,8 @@ static kit_op write_head_place(struct rope_writer *w, kit_op head, kit_op at, co
 /* The head of *BASE that head HEAD of the row is written to; AT: the cache's token. */
 static kit_op write_goal(struct rope_writer *w, kit_op head, kit_op at, kit_op *base)
 {
-	const kit_op outputs[3] = { w->q, w->k, w->v };
+	const int has_q = w->launch->first < w->g->query && w->launch->to == ROPE_TO_OUTPUTS;
+	const kit_op q = has_q ? past_gaps(w, w->q, w->g->q, w->g->q_gap) : w->q, outputs[3] = { q, w->k, w->v };
 	if (w->launch->to == ROPE_TO_OUTPUTS)
 		return write_head_place(w, head, at, outputs, base);
 	*base = w->workspace;
@@ -301,7 +313,12 @@ static void load_heads(struct rope_writer *w, struct heads *out)
 	const struct rope_gpu *g = w->g;
 	const struct rope_launch *launch = w->launch;
 	const int is_workspace = launch->from == ROPE_WORKSPACE;
-	const kit_op inputs[3] = { w->from, w->new_k, w->new_v };
+	const unsigned end = launch->first + launch->heads, v = g->query + g->kv_heads;
+	const int has[3] = { launch->first<g->query, launch->first<v && end> g->query, end> v };
+	kit_op inputs[3] = { w->from, w->new_k, w->new_v };
+	for (unsigned i = 0; i < 3 && !is_workspace; i++)
+		if (g->is_apart ? has[i] : i == 0)
+			inputs[i] = past_gaps(w, inputs[i], g->io, g->x_gap[i]);
 	const kit_op row = g->is_apart && !is_workspace
 				   ? I(0)
 				   : u_mul(b, w->token, I(is_workspace ? g->kv_heads : g->query + 2 * g->kv_heads));
@@ -313,7 +330,7 @@ static void load_heads(struct rope_writer *w, struct heads *out)
 			index = u_min(b, index, I(launch->heads - 1));
 		}
 		out->head[u] = launch->first ? u_add(b, index, I(launch->first)) : index;
-		kit_op from[2], base = w->from;
+		kit_op from[2], base = inputs[0];
 		const kit_op head = g->is_apart && !is_workspace
 					    ? write_head_place(w, out->head[u], w->token, inputs, &base)
 					    : u_add(b, row, is_workspace ? index : out->head[u]);
@@ -398,9 +415,13 @@ static kit_op write_is_there(struct rope_writer *w)
 	return rope_gpu_lanes(w->g, w->launch) > w->g->chunks ? p_and(&w->kit.b, w->is_new, w->has_chunk) : w->is_new;
 }
 
-static int is_to_cache(const struct rope_writer *w)
+/* pdl=4 is for chains in which nothing writes lengths and rotation: they are read before the wait. */
+static void write_early(struct rope_writer *w, kit_op lengths)
 {
-	return w->launch->to == ROPE_TO_OUTPUTS && w->launch->first + w->launch->heads > w->g->query;
+	write_position(w, lengths);
+	if (w->launch->rotated)
+		load_rotation(w, s_max(&w->kit.b, w->position, I(0)));
+	tcb_kit_depend(&w->kit);
 }
 
 static void write_heads(struct rope_writer *w, kit_op lengths)
@@ -409,13 +430,16 @@ static void write_heads(struct rope_writer *w, kit_op lengths)
 	const struct rope_gpu *g = w->g;
 	struct heads heads;
 	kit_op at = I(0);
+	if (g->is_early)
+		write_early(w, lengths);
 	load_heads(w, &heads);
-	write_position(w, lengths);
+	if (!g->is_early)
+		write_position(w, lengths);
 	norm_heads(w, &heads);
 	tcb_ptx_if_begin(b, write_is_there(w));
-	if (w->launch->rotated)
+	if (w->launch->rotated && !g->is_early)
 		load_rotation(w, w->position);
-	if (is_to_cache(w))
+	if (rope_gpu_is_to_cache(w->g, w->launch))
 		at = write_cache_token(w);
 	for (unsigned u = 0; u < g->unroll; u++) {
 		kit_op base, to[2];
@@ -439,10 +463,13 @@ static void write_blocks(struct rope_writer *w, kit_op lengths)
 	const struct rope_gpu *g = w->g;
 	struct rope_codes codes[ROPE_HEADS_MAX];
 	struct heads heads;
+	if (g->is_early)
+		write_early(w, lengths);
 	load_heads(w, &heads);
-	write_position(w, lengths);
+	if (!g->is_early)
+		write_position(w, lengths);
 	norm_heads(w, &heads);
-	if (w->launch->rotated)
+	if (w->launch->rotated && !g->is_early)
 		load_rotation(w, s_max(b, w->position, I(0)));
 	const kit_op at = write_cache_token(w);
 	for (unsigned u = 0; u < g->unroll; u++) {
@@ -462,7 +489,7 @@ static void write_blocks(struct rope_writer *w, kit_op lengths)
 static void write_part(struct rope_writer *w, const kit_op *first, kit_op lengths)
 {
 	write_places(w, first);
-	if (is_to_cache(w) && w->g->kv == TCB_TYPE_BLOCKS)
+	if (rope_gpu_has_blocks(w->g, w->launch))
 		write_blocks(w, lengths);
 	else
 		write_heads(w, lengths);
@@ -511,18 +538,43 @@ static kit_op number(struct rope_writer *w, const char *name, unsigned value)
 	return w->g->has_norm || w->g->has_mrope || w->g->is_apart ? I(value) : tcb_kit_number(&w->kit, name, value);
 }
 
-/* The first COUNT of LAUNCHES in one kernel: blocks of threads have the one, then the other. */
-static void write_kernel(struct rope_writer *w, const struct rope_launch *launches, unsigned count)
+/* The first COUNT of LAUNCHES, from number AT on, whose blocks of threads begin where BEGIN says, each behind the one
+ * before. */
+static void write_parts(struct rope_writer *w, const struct rope_launch *launches, unsigned count, unsigned at,
+			const kit_op begin[ROPE_TOGETHER_MAX], kit_op lengths)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
+	const int is_last = at + 1 == count;
+	if (!is_last)
+		tcb_ptx_if_begin(b, u_lt(b, u_block_x(b), begin[at + 1]));
+	w->launch = &launches[at];
+	write_part(w, at ? &begin[at] : NULL, lengths);
+	if (is_last)
+		return;
+	tcb_ptx_if_else(b);
+	write_parts(w, launches, count, at + 1, begin, lengths);
+	tcb_ptx_if_end(b);
+}
+
+/* The first COUNT of LAUNCHES in one kernel: blocks of threads have the one, then the next. */
+static void write_kernel(struct rope_writer *w, const struct rope_launch *launches, unsigned count)
+{
 	const struct rope_gpu *g = w->g;
 	const struct rope_launch *launch = w->launch = &launches[count - 1];
-	const unsigned first_blocks = count > 1 ? rope_gpu_blocks(g, launches) : 0;
+	static const char *const names[ROPE_TOGETHER_MAX] = { "", "first_blocks", "second_blocks" };
+	unsigned blocks[ROPE_TOGETHER_MAX + 1] = { 0 };
+	kit_op begin[ROPE_TOGETHER_MAX] = { { 0 } };
+	for (unsigned i = 0; i < count; i++)
+		blocks[i + 1] = blocks[i] + rope_gpu_blocks(g, &launches[i]);
 	tcb_kit_begin(&w->kit, launch->name,
 		      &(struct tcb_kit_kernel){ .threads = g->threads,
 						.blocks_together = 1,
-						.grid = { first_blocks + rope_gpu_blocks(g, launch) },
+						.grid = { blocks[count] },
 						.is_dependent = g->pdl });
+	w->kit.own->lengths = 1u << ROPE_LENGTHS;
+	w->kit.own->appended = 1u << ROPE_K | 1u << ROPE_V;
+	if (g->is_early)
+		w->kit.own->early = 1u << ROPE_LENGTHS | 1u << ROPE_ROTATION;
 	w->from = launch->from == ROPE_WORKSPACE ? tcb_kit_workspace(&w->kit, "from", 16, 0)
 						 : tcb_kit_operand(&w->kit, "qkv", 16, ROPE_QKV);
 	if (g->is_apart && launch->from == ROPE_FROM_QKV)
@@ -531,31 +583,21 @@ static void write_kernel(struct rope_writer *w, const struct rope_launch *launch
 		w->workspace = tcb_kit_workspace(&w->kit, "to", 16, 0);
 	else
 		declare_outputs(w, launches[0].first, launch->first + launch->heads);
-	if (launch->rotated) {
+	if (launches[0].rotated) {
 		w->rotation = tcb_kit_operand(&w->kit, "rotation", 16, ROPE_ROTATION);
 		declare_more(w, launches[0].first, launch->first + launch->rotated);
 	}
 	const kit_op lengths = tcb_kit_operand(&w->kit, "lengths", 4, ROPE_LENGTHS);
-	if (is_to_cache(w) && g->page)
+	if (rope_gpu_is_to_cache(w->g, w->launch) && g->page)
 		w->table = tcb_kit_operand(&w->kit, "pages", 4, ROPE_MORE + ROPE_TABLE);
 	w->m = number(w, "m", g->m);
-	if (is_to_cache(w))
+	if (rope_gpu_is_to_cache(w->g, w->launch))
 		w->cache = number(w, g->page ? "table_pages" : "cache_tokens", g->cache);
 	w->tokens = number(w, "tokens", g->tokens);
-	if (count == 1) {
-		tcb_kit_dependents(&w->kit, 1);
-		write_part(w, NULL, lengths);
-	} else {
-		const kit_op first = number(w, "first_blocks", first_blocks);
-		tcb_kit_dependents(&w->kit, 1);
-		tcb_ptx_if_begin(b, u_lt(b, u_block_x(b), first));
-		w->launch = &launches[0];
-		write_part(w, NULL, lengths);
-		tcb_ptx_if_else(b);
-		w->launch = &launches[1];
-		write_part(w, &first, lengths);
-		tcb_ptx_if_end(b);
-	}
+	for (unsigned i = 1; i < count; i++)
+		begin[i] = number(w, names[i], blocks[i]);
+	tcb_kit_dependents(&w->kit, !g->is_early);
+	write_parts(w, launches, count, 0, begin, lengths);
 	tcb_kit_end(&w->kit);
 }
 
@@ -569,7 +611,8 @@ static enum tcb_status rope_emit(const struct tcb_problem *problem, const struct
 	rope_gpu_plan(problem, geometry, &g);
 	const unsigned count = rope_gpu_launches(&g, launches);
 	for (unsigned i = 0, parts; i < count; i += parts) {
-		parts = i + 1 < count && launches[i + 1].is_behind ? 2 : 1;
+		for (parts = 1; i + parts < count && launches[i + parts].is_behind;)
+			parts++;
 		write_kernel(&w, launches + i, parts);
 	}
 	out->workspace_bytes = g.workspace_bytes;
@@ -585,4 +628,4 @@ static enum tcb_status rope_emit(const struct tcb_problem *problem, const struct
 		.space = &rope_gpu_space,                                                                    \
 		.emit = rope_emit                                                                            \
 	};
-TCB_KV_ALL_LIST(SIDE, )
+TCB_KV_LIST(SIDE, )

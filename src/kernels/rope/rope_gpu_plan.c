@@ -19,11 +19,16 @@ void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 	memset(g, 0, sizeof(*g));
 	g->io = rope_io_type(problem);
 	g->q = rope_q_type(problem);
-	g->kv = tcb_kv_row(rope_kv(problem))->type;
+	g->kind[0] = tcb_kv_row(rope_kv(problem))->k;
+	g->kind[1] = tcb_kv_row(rope_kv(problem))->v;
 	g->k = (unsigned)s->k;
 	g->query = s->words.query;
 	g->kv_heads = s->words.kv;
 	g->page = s->words.page;
+	const size_t heads[3] = { rope_first_heads(s), s->words.kv, s->words.kv };
+	for (unsigned i = 0; i < 3; i++)
+		g->x_gap[i] = (unsigned)(rope_new_apart(problem, heads[i]) - heads[i] * s->k);
+	g->q_gap = (unsigned)(rope_q_apart(problem) - s->words.query * s->k);
 	g->is_pairs = s->words.pairs;
 	g->rotated = (unsigned)rope_rotated(s);
 	g->has_norm = s->words.qknorm != 0;
@@ -41,7 +46,8 @@ void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 	g->warps = KNOB(WARPS);
 	g->threads = g->warps * WARP;
 	g->parts = KNOB(PARTS);
-	g->pdl = KNOB(PDL) == 1;
+	g->pdl = KNOB(PDL) != 0;
+	g->is_early = KNOB(PDL) == TCB_PDL_EARLY;
 	g->stream = KNOB(STREAM) == 1;
 	if (g->parts == ROPE_PARTS)
 		g->workspace_bytes = (size_t)g->tokens * g->kv_heads * g->k * sizeof(float);
@@ -50,10 +56,13 @@ void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 unsigned rope_gpu_launches(const struct rope_gpu *g, struct rope_launch out[ROPE_LAUNCHES_MAX])
 {
 	const unsigned q = g->query, kv = g->kv_heads;
-	if (g->parts == ROPE_WHOLE && g->q != g->kv) {
+	const int is_even = g->kind[0] == g->kind[1];
+	if (g->parts == ROPE_WHOLE && !(is_even && g->q == tcb_kv_kind_row(g->kind[0])->type)) {
 		out[0] = (struct rope_launch){ "rope_append", 0, q, q, ROPE_FROM_QKV, ROPE_TO_OUTPUTS, 0 };
-		out[1] = (struct rope_launch){ "rope_append", q, 2 * kv, kv, ROPE_FROM_QKV, ROPE_TO_OUTPUTS, 1 };
-		return 2;
+		out[1] = (struct rope_launch){ "rope_append",   q, is_even ? 2 * kv : kv, kv, ROPE_FROM_QKV,
+					       ROPE_TO_OUTPUTS, 1 };
+		out[2] = (struct rope_launch){ "rope_append", q + kv, kv, 0, ROPE_FROM_QKV, ROPE_TO_OUTPUTS, 1 };
+		return is_even ? 2 : ROPE_TOGETHER_MAX;
 	}
 	if (g->parts == ROPE_WHOLE) {
 		out[0] = (struct rope_launch){ "rope_append", 0, q + 2 * kv, q + kv, ROPE_FROM_QKV, ROPE_TO_OUTPUTS };
@@ -68,13 +77,13 @@ unsigned rope_gpu_launches(const struct rope_gpu *g, struct rope_launch out[ROPE
 
 int rope_gpu_has_split_block(const struct rope_gpu *g)
 {
-	return g->kv == TCB_TYPE_BLOCKS && !g->is_pairs && g->k / 2 % ROPE_BLOCK != 0;
+	const int has_blocks = tcb_kv_kind_format(g->kind[0]) || tcb_kv_kind_format(g->kind[1]);
+	return has_blocks && !g->is_pairs && g->k / 2 % ROPE_BLOCK != 0;
 }
 
 unsigned rope_gpu_lanes(const struct rope_gpu *g, const struct rope_launch *launch)
 {
-	const int is_to_cache = launch->to == ROPE_TO_OUTPUTS && launch->first + launch->heads > g->query;
-	return rope_gpu_norms(g, launch) || (is_to_cache && rope_gpu_has_split_block(g))
+	return rope_gpu_norms(g, launch) || (rope_gpu_has_blocks(g, launch) && rope_gpu_has_split_block(g))
 		       ? (unsigned)tcb_power_of_two_up(g->chunks)
 		       : g->chunks;
 }
@@ -106,11 +115,12 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	out->leading_bytes = (size_t)g.k * 2;
 	out->tile_offset_bytes = g.k; /* half a head */
 	out->block_threads = g.threads;
-	out->thread_registers = 2 * g.width * (g.unroll + 1) + 4 * g.unroll + (g.kv == TCB_TYPE_BLOCKS ? 48 : 36) +
+	out->thread_registers = 2 * g.width * (g.unroll + 1) + 4 * g.unroll + (rope_has_blocks(problem) ? 48 : 36) +
 				(g.has_norm ? 2 * g.width + 8 : 0) + (g.has_mrope ? g.width + 8 : 0);
 	out->blocks_together = 1;
-	out->grid[0] =
-		blocks_of(&g, &launches[0]) + (count > 1 && launches[1].is_behind ? blocks_of(&g, &launches[1]) : 0);
+	out->grid[0] = blocks_of(&g, &launches[0]);
+	for (unsigned i = 1; i < count && launches[i].is_behind; i++)
+		out->grid[0] += blocks_of(&g, &launches[i]);
 	out->grid[1] = out->grid[2] = 1;
 	for (int level = 0; level < TCB_LEVEL_COUNT; level++)
 		out->level_bytes[level] = 4 * geometry->tile[level].m * geometry->tile[level].k;
@@ -140,7 +150,7 @@ RULE(rule_isa)
 RULE(rule_words)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const int is_split = tcb_kv_has_blocks(rope_kv(problem)) && s->words.rotated && !s->words.pairs;
+	const int is_split = rope_has_blocks(problem) && s->words.rotated && !s->words.pairs;
 	(void)target, (void)geometry;
 	return is_split && (s->words.rotated % (2 * ROPE_BLOCK) || s->k % (2 * ROPE_BLOCK))
 		       ? "with a cache of blocks, the rotated part and the rest of a head must be multiples of 64"
@@ -156,7 +166,7 @@ RULE(rule_vec)
 		return "vec must be 4, 8 or 16";
 	if (s->k / 2 % values || rope_rotated(s) / 2 % values)
 		return "vec / 2 values must divide half a head, and half its rotated part";
-	const int has_blocks = tcb_kv_has_blocks(rope_kv(problem));
+	const int has_blocks = rope_has_blocks(problem);
 	const int is_split = has_blocks && s->k / 2 % ROPE_BLOCK != 0 && !s->words.pairs;
 	return (is_split || s->words.qknorm) && tcb_power_of_two_up(s->k / vec) > WARP
 		       ? "vec must be larger: a head with a norm, or with a block of both halves, is one warp's"
@@ -173,8 +183,8 @@ RULE(rule_warps)
 RULE(rule_unroll)
 {
 	const struct tcb_words *words = &problem->shape.words;
-	const int is_blocks = tcb_kv_has_blocks(rope_kv(problem));
-	const size_t of_cache = is_blocks ? 2 * (size_t)words->kv : words->query;
+	const size_t of_both = tcb_kv_is_even(rope_kv(problem)) ? 2 : 1;
+	const size_t of_cache = rope_is_of_halves(problem) ? words->query : of_both * words->kv;
 	const size_t least = KNOB(PARTS) == ROPE_PARTS ? words->kv : tcb_least(words->query, of_cache);
 	const unsigned unroll = KNOB(UNROLL);
 	if (unroll < 1 || unroll > UNROLL_MAX || unroll * KNOB(VEC) > VALUES_MAX)
@@ -188,7 +198,11 @@ RULE(rule_switches)
 		return "stream must be 0 or 1";
 	if (KNOB(PARTS) != ROPE_WHOLE && KNOB(PARTS) != ROPE_PARTS)
 		return "parts must be 1 or 4";
-	return tcb_gpu_rule_pdl(problem, target, geometry);
+	if (KNOB(PDL) != TCB_PDL_EARLY)
+		return tcb_gpu_rule_pdl(problem, target, geometry);
+	return target->cuda.capability < 90 || KNOB(PARTS) != ROPE_WHOLE || problem->shape.words.mrope
+		       ? "pdl=4 needs sm_90, parts=1, and no mrope"
+		       : NULL;
 }
 
 /* Numbers of threads are counted in 32 bits. */
@@ -196,7 +210,7 @@ RULE(rule_size)
 {
 	const struct tcb_shape *s = &problem->shape;
 	/* With a norm, and with blocks of both halves of a head, lanes are left over. */
-	const size_t k = tcb_kv_has_blocks(rope_kv(problem)) || s->words.qknorm ? tcb_power_of_two_up(s->k) : s->k;
+	const size_t k = rope_has_blocks(problem) || s->words.qknorm ? tcb_power_of_two_up(s->k) : s->k;
 	const size_t items =
 		(tcb_div_up(rope_row_heads(s), tcb_most(KNOB(UNROLL), 1)) + 1) * k / tcb_most(KNOB(VEC), 1);
 	return rope_tokens(s) > (INT32_MAX - 1024) / tcb_most(items, 1) ? "more than 2^31 threads" : NULL;
@@ -276,7 +290,6 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const struct tcb_shape *s = &problem->shape;
 	const size_t k = tcb_power_of_two_up(s->k);
 	const size_t values = s->k / 2 % 8 || rope_rotated(s) / 2 % 8 ? 4 : 8;
-	(void)target;
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(s->m), 1, k };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, 1, k };
@@ -286,7 +299,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_WARPS] = DEFAULT_WARPS;
 	out->knob[TCB_KNOB_VEC] = (int32_t)(2 * values);
 	out->knob[TCB_KNOB_STREAM] = 0;
-	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
 	out->knob[TCB_KNOB_PARTS] = ROPE_WHOLE;
 }
 

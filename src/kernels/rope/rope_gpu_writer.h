@@ -30,7 +30,8 @@ struct rope_writer {
 	kit_op is_rest, offset, apart;
 };
 
-/* A thread's vectors of a head as codes of blocks: neighbours of one block (word pairs), or parts of two. */
+/* A thread's vectors of a head as codes of blocks: neighbours of one block (word pairs), or parts of two.  Of Q4_0 the
+ * words have the nibbles of as many values and of those that are 16 further in the block. */
 struct rope_codes {
 	kit_op word[2][ROPE_WORDS_MAX];
 	kit_op scale[2];  /* f16, in both halves of a word */
@@ -43,5 +44,8 @@ void rope_write_codes(struct rope_writer *w, const kit_op first[], const kit_op 
 /* To HEAD of CACHE, where PREDICATE, if there is one. */
 void rope_store_codes(struct rope_writer *w, kit_op cache, kit_op head, const struct rope_codes *codes,
 		      const kit_op *predicate);
+
+/* rope_gpu_bytes.c: the thread's vector as FP8 (E4M3). */
+void rope_store_bytes(struct rope_writer *w, enum tcb_kit_memory memory, kit_op address, const kit_op *values);
 
 #endif

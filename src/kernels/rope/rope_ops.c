@@ -57,9 +57,11 @@ static struct tcb_operand input(const char *name, enum tcb_type type, size_t row
 /* Rows of new tokens that have HEADS heads. */
 static struct tcb_operand new_heads(const char *name, const struct tcb_problem *problem, size_t heads)
 {
-	const enum tcb_type io = rope_io_type(problem);
-	const size_t rows = rope_tokens(&problem->shape), row = heads * problem->shape.k;
-	return (struct tcb_operand){ name, TCB_ROLE_INPUT, io, rows, row, rows * row * tcb_type_bytes(io), 1 };
+	struct tcb_operand out =
+		tcb_operand_rows(name, TCB_ROLE_INPUT, rope_io_type(problem), rope_tokens(&problem->shape),
+				 heads * problem->shape.k, problem->x_stride);
+	out.streams = 1;
+	return out;
 }
 
 static size_t more_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
@@ -97,13 +99,13 @@ static struct tcb_operand cache(const char *name, const struct tcb_shape *s, enu
 static size_t operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const enum tcb_type q = rope_q_type(problem);
 	const struct tcb_kv_row *kv = tcb_kv_row(rope_kv(problem));
-	const size_t rows = rope_tokens(s), q_row = s->words.query * s->k;
 	out[ROPE_QKV] = new_heads(s->words.apart ? "new_q" : "qkv", problem, rope_first_heads(s));
 	out[ROPE_ROTATION] = input("rotation", TCB_TYPE_F32, s->n, rope_rotated(s));
 	out[ROPE_LENGTHS] = input("lengths", TCB_TYPE_I32, 1, s->words.sequences);
-	out[ROPE_Q] = (struct tcb_operand){ "q", TCB_ROLE_OUTPUT, q, rows, q_row, rows * q_row * tcb_type_bytes(q), 1 };
+	out[ROPE_Q] = tcb_operand_rows("q", TCB_ROLE_OUTPUT, rope_q_type(problem), rope_tokens(s),
+				       s->words.query * s->k, problem->y_stride);
+	out[ROPE_Q].streams = 1;
 	out[ROPE_K] = cache("k", s, kv->k);
 	out[ROPE_V] = cache("v", s, kv->v);
 	return more_operands(problem, out);
@@ -147,14 +149,17 @@ static void fill_more(const struct tcb_shape *shape, struct tcb_rng *rng, void *
 		sections[j] = (int32_t)tcb_rng_below(rng, ROPE_POSITIONS_OF_TOKEN);
 }
 
-/* HEADS heads of K values; NULL: none. */
-static void fill_heads(struct tcb_rng *rng, enum tcb_type io, size_t heads, size_t k, void *out)
+/* Rows of HEADS heads of all new tokens; NULL: none. */
+static void fill_heads(const struct tcb_problem *problem, struct tcb_rng *rng, size_t heads, void *out)
 {
-	for (size_t head = 0; out && head < heads; head++) {
+	const size_t k = problem->shape.k, apart = rope_new_apart(problem, heads);
+	const enum tcb_type io = rope_io_type(problem);
+	for (size_t i = 0; out && i < rope_tokens(&problem->shape) * heads; i++) {
 		float values[ROPE_HEAD_MAX];
 		for (size_t j = 0; j < k; j++)
 			values[j] = tcb_rng_normal(rng);
-		tcb_type_from_f32(io, values, k, (char *)out + head * k * tcb_type_bytes(io));
+		tcb_type_from_f32(io, values, k,
+				  (char *)out + (i / heads * apart + i % heads * k) * tcb_type_bytes(io));
 	}
 }
 
@@ -162,13 +167,12 @@ static void fill_heads(struct tcb_rng *rng, enum tcb_type io, size_t heads, size
 static void fill(const struct tcb_problem *problem, uint64_t seed, void *const operand[])
 {
 	const struct tcb_shape *s = &problem->shape;
-	const enum tcb_type io = rope_io_type(problem);
 	int32_t *lengths = operand[ROPE_LENGTHS];
 	struct tcb_rng rng;
 	tcb_rng_init(&rng, seed);
-	fill_heads(&rng, io, rope_tokens(s) * rope_first_heads(s), s->k, operand[ROPE_QKV]);
+	fill_heads(problem, &rng, rope_first_heads(s), operand[ROPE_QKV]);
 	for (enum rope_more i = ROPE_NEW_K; i <= ROPE_NEW_V; i++)
-		fill_heads(&rng, io, rope_tokens(s) * s->words.kv, s->k, rope_data(&s->words, operand, i));
+		fill_heads(problem, &rng, s->words.kv, rope_data(&s->words, operand, i));
 	if (operand[ROPE_ROTATION])
 		fill_rotation(s, operand[ROPE_ROTATION]);
 	tcb_kv_fill(s, &rng, lengths, rope_data(&s->words, operand, ROPE_TABLE));
@@ -337,7 +341,7 @@ static void refer_token(void *ctx, size_t token, unsigned thread)
 	(void)thread;
 	if (p < 0)
 		return;
-	rope_new_heads(s, rope_io_type(job->problem), job->operand, token, x);
+	rope_new_heads(job->problem, job->operand, token, x);
 	float rotation[ROPE_HEAD_MAX];
 	find_rotation(job, token, (size_t)p, rotation);
 	const size_t at = tcb_kv_token(s, table, sequence, (size_t)p);
@@ -431,29 +435,31 @@ static const struct tcb_shape default_shapes[] = {
 };
 
 #define ON_ALL(of) TCB_SIDES(&of##_cpu, &of##_gpu, &of##_wgsl)
-#define ON_CPUS(of) TCB_SIDES(&of##_cpu)
-#define ROPE_OP(kv_, ID, k_, v_, io_, text, SIDES, ...)                                                         \
-	static const struct rope_op kv_ = { TCB_KV_##ID };                                                      \
-	const struct tcb_op tcb_op_rope_append_##kv_ = {                                                        \
-		.name = "rope_append_" #kv_,                                                                    \
-		.summary = "rotary embedding of q and k; k and v appended to " text,                            \
-		.shape_form = "MxNxK,hQ/KV",                                                                    \
-		.words = TCB_KV_WORDS | 1u << TCB_WORD_PAIRS | 1u << TCB_WORD_ROTATED | 1u << TCB_WORD_QKNORM | \
-			 1u << TCB_WORD_MROPE | 1u << TCB_WORD_APART,                                           \
-		.type = io_,                                                                                    \
-		.member = &kv_,                                                                                 \
-		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,                                   \
-		.default_contract = TCB_CONTRACT_F16,                                                           \
-		.default_shapes = default_shapes,                                                               \
-		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                      \
-		.side = SIDES(rope_##kv_),                                                                      \
-		.check_shape = check_shape,                                                                     \
-		.operands = operands,                                                                           \
-		.fill = fill,                                                                                   \
-		.reference = reference,                                                                         \
-		.flops = flops,                                                                                 \
-		.traffic = traffic,                                                                             \
+#define NOT_WGSL(of) TCB_SIDES(&of##_cpu, &of##_gpu)
+#define ROPE_OP(kv_, ID, k_, v_, io_, text, SIDES, ...)                                                   \
+	static const struct rope_op kv_ = { TCB_KV_##ID };                                                \
+	const struct tcb_op tcb_op_rope_append_##kv_ = {                                                  \
+		.name = "rope_append_" #kv_,                                                              \
+		.summary = "rotary embedding of q and k; k and v appended to " text,                      \
+		.shape_form = "MxNxK,hQ/KV",                                                              \
+		.words = TCB_KV_WORDS | UINT64_C(1) << TCB_WORD_PAIRS | UINT64_C(1) << TCB_WORD_ROTATED | \
+			 UINT64_C(1) << TCB_WORD_QKNORM | UINT64_C(1) << TCB_WORD_MROPE |                 \
+			 UINT64_C(1) << TCB_WORD_APART,                                                   \
+		.type = io_,                                                                              \
+		.member = &kv_,                                                                           \
+		.contracts = 1u << TCB_CONTRACT_F32 | 1u << TCB_CONTRACT_F16,                             \
+		.default_contract = TCB_CONTRACT_F16,                                                     \
+		.stride_unit = ROPE_HEAD_UNIT,                                                            \
+		.default_shapes = default_shapes,                                                         \
+		.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),                \
+		.side = SIDES(rope_##kv_),                                                                \
+		.check_shape = check_shape,                                                               \
+		.operands = operands,                                                                     \
+		.fill = fill,                                                                             \
+		.reference = reference,                                                                   \
+		.flops = flops,                                                                           \
+		.traffic = traffic,                                                                       \
 	};
 
 TCB_KV_ALL_LIST(ROPE_OP, ON_ALL, )
-TCB_KV_CPU_LIST(ROPE_OP, ON_CPUS, )
+TCB_KV_CPU_LIST(ROPE_OP, NOT_WGSL, )

@@ -433,8 +433,8 @@ static enum tcb_status emit(const struct tcb_problem *problem, const struct tcb_
 	if (is_blocks)
 		tcb_wgsl_number(t, "blocks_across", g.blocks.grid[0]);
 	if (g.io != TCB_TYPE_F32)
-		tcb_wgsl_add_from_halves(t, g.io);
-	tcb_wgsl_add_to_halves(t, is_blocks ? TCB_TYPE_F16 : g.kv);
+		tcb_wgsl_add_from_halves(t, "from_halves", g.io, 4);
+	tcb_wgsl_add_to_halves(t, "to_halves", is_blocks ? TCB_TYPE_F16 : g.kv, 4);
 	write_places(&w);
 	if (is_blocks)
 		write_block_functions(&w);

@@ -89,6 +89,8 @@ RULE(rule_words)
 
 	if (words->rotated || words->qknorm || words->mrope || words->apart)
 		return "WebGPU's kernels of rope_append have none of rot, qknorm, mrope and apart";
+	if (problem->x_stride || problem->y_stride)
+		return "there is no kernel for rows that do not follow each other";
 	return problem->shape.k % ROPE_WGSL_HEAD_UNIT || problem->shape.k > ROPE_WGSL_HEAD_MAX
 		       ? "WebGPU's kernels of rope_append have heads of 32 to 256 values in steps of 32"
 		       : NULL;

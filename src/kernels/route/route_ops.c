@@ -7,6 +7,7 @@
  * shares for their sum, and by a rounding for each that is added.  Exponentials below 2^-126 may count as 0.
  */
 #include "kernels/route/route_gpu.h"
+#include "kernels/route/route_wgsl.h"
 
 #include <float.h>
 #include <math.h>
@@ -145,7 +146,7 @@ const struct tcb_op tcb_op_route_f32 = {
 	.default_contract = TCB_CONTRACT_F32,
 	.default_shapes = default_shapes,
 	.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),
-	.side = TCB_SIDES(&route_cpu, &route_gpu),
+	.side = TCB_SIDES(&route_cpu, &route_gpu, &route_wgsl),
 	.check_shape = check_shape,
 	.operands = operands,
 	.fill = fill,

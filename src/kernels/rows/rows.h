@@ -4,7 +4,7 @@
  * are applied to its elements.  An op fills a struct rows_op (rows_op.h) and writes a micro-kernel; the loops, the
  * plan, the axes of the space and the numbers for the constraints are here.  No op of the registry by itself.
  *
- * The geometry drives the loops (rows.c):
+ * The geometry drives the loops (rows_run.c):
  *   macro M x n x 1   a row's columns are cut into strips of n, one task each; n < N lets threads share a row
  *   midi  m x n x 1   one task: m rows of a strip, taken in column blocks of n; of some forms the parts of one call
  *   micro 1 x n x 1   columns of one step of the micro-kernel: lanes x independent chains; rows that fit into one step
@@ -93,6 +93,8 @@ struct rows_row {
 	double wide_factor, wide_shift;
 };
 
+/* Of norms. */
+enum { ROWS_NORM_WORDS = 1u << TCB_WORD_EPS | 1u << TCB_WORD_ADD | 1u << TCB_WORD_X_TYPE | 1u << TCB_WORD_Y_TYPE };
 /* What a norm adds to what it divides by the root of. */
 #define ROWS_EPS 1e-5
 static inline double rows_eps(const struct tcb_shape *shape)
@@ -106,13 +108,14 @@ static inline int rows_has_loops(size_t chains)
 	return chains == 2 || chains == ROWS_CHAINS_MOST;
 }
 
-/* rows.c */
+/* rows_plan.c */
 size_t rows_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX]);
 double rows_flops(const struct tcb_problem *problem);
 double rows_traffic(const struct tcb_problem *problem);
 enum tcb_status rows_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err);
 enum tcb_status rows_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct tcb_plan *out,
 			  struct tcb_error *err);
+/* rows_run.c */
 void rows_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool);
 
 /* rows_reference.c */
@@ -139,7 +142,7 @@ enum tcb_form rows_first_form(const struct rows_op *rows);
 		.name = #name_,                                                                    \
 		.summary = summary_,                                                               \
 		.shape_form = "MxN",                                                               \
-		.words = (words_),                                                                 \
+		.words = (words_) | UINT64_C(1) << TCB_WORD_BITS,                                  \
 		.member = &(rows_),                                                                \
 		.contracts = 1u << TCB_CONTRACT_F32,                                               \
 		.default_contract = TCB_CONTRACT_F32,                                              \

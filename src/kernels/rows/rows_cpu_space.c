@@ -6,7 +6,7 @@
 #include "base/sizes.h"
 #include "kernels/axes.h"
 #include "kernels/constraint.h"
-#include "kernels/cpu_rules.h"
+#include "kernels/cpu/cpu_rules.h"
 #include "kernels/rows/rows.h"
 #include "kernels/simd/isas.h"
 
@@ -180,13 +180,14 @@ static const char *policy_block(const struct tcb_problem *problem, const struct 
 {
 	const size_t strip = geometry->tile[TCB_MACRO].n, block = geometry->tile[TCB_MIDI].n;
 	const int32_t form = geometry->knob[TCB_KNOB_FORM];
-	(void)problem, (void)target;
+	(void)target;
 	if (form == TCB_FORM_RUNNING || geometry->knob[TCB_KNOB_STAGES] == ROWS_STAGES_GROUPED)
 		return block >= tcb_least(strip, PART_LEAST) && block <= PART_MOST
 			       ? NULL
 			       : "form=running and stages=4 take a row in parts that the first cache holds two of: "
 				 "midi.n must be 512 or 1024, or a shorter row's macro.n";
-	if (block == tcb_least(strip, BLOCK_MOST) || (form == TCB_FORM_TWOPASS && block == BLOCK_L1))
+	if (block == tcb_least(strip, BLOCK_MOST) ||
+	    (block == BLOCK_L1 && (form == TCB_FORM_TWOPASS || problem->shape.words.bits)))
 		return NULL;
 	return "midi.n cuts a row for nothing: it must be macro.n, at most 65536, or with form=twopass, which reads a "
 	       "block again, 4096";
@@ -228,6 +229,18 @@ static const char *policy_shared(const struct tcb_problem *problem, const struct
 		       : NULL;
 }
 
+static const char *policy_halves(const struct tcb_problem *problem, const struct tcb_target *target,
+				 const struct tcb_geometry *geometry)
+{
+	const int32_t *knob = geometry->knob;
+	(void)target;
+	return rows_has_halves(problem) && (geometry->tile[TCB_MACRO].n < problem->shape.n || knob[TCB_KNOB_PREFETCH] ||
+					    knob[TCB_KNOB_STREAM] || knob[TCB_KNOB_STAGES] != 1)
+		       ? "rows of 16 bits are taken whole and one after another: macro.n must be a row's, prefetch and "
+			 "stream 0, stages 1"
+		       : NULL;
+}
+
 #define FIELD(level, dim) (UINT64_C(1) << (3 * (level) + (dim)))
 static const struct tcb_rule rules[] = {
 	{ TCB_FIELD_MIDI_M | TCB_FIELD_KNOB(THREADS) | TCB_FIELD_KNOB(SCHED) | TCB_FIELD_KNOB(STAGES), 1, policy_task },
@@ -235,6 +248,8 @@ static const struct tcb_rule rules[] = {
 	{ TCB_FIELD_MIDI_M | TCB_FIELD_KNOB(PREFETCH) | TCB_FIELD_KNOB(STAGES), 1, policy_ahead },
 	{ FIELD(TCB_MACRO, 1) | TCB_FIELD_KNOB(PREFETCH) | TCB_FIELD_KNOB(HINT) | TCB_FIELD_KNOB(FORM), 1,
 	  policy_shared },
+	{ FIELD(TCB_MACRO, 1) | TCB_FIELD_KNOB(PREFETCH) | TCB_FIELD_KNOB(STREAM) | TCB_FIELD_KNOB(STAGES), 1,
+	  policy_halves },
 	{ TCB_FIELD_MICRO_N | TCB_FIELD_KNOB(ISA), 1, policy_step },
 	{ TCB_FIELD_KNOB(PREFETCH), 1, tcb_cpu_policy_ahead },
 	{ TCB_FIELD_KNOB(ISA), 1, tcb_cpu_policy_scalar },
@@ -261,6 +276,15 @@ static void default_shared_row(const struct tcb_problem *problem, const struct t
 	out->knob[TCB_KNOB_PREFETCH] = is_long ? SHARED_LONG_AHEAD : SHARED_AHEAD;
 }
 
+/* Each row is stored in STAGES, while the next is asked for, AHEAD bytes from what is read. */
+static void default_late(int32_t stages, int32_t ahead, struct tcb_geometry *out)
+{
+	out->knob[TCB_KNOB_STAGES] = stages;
+	out->knob[TCB_KNOB_PREFETCH] = ahead;
+	out->knob[TCB_KNOB_HINT] = TCB_HINT_T1;
+	out->knob[TCB_KNOB_ASKS] = LONG_ASKS;
+}
+
 /* Rows of which the second cache does not hold what waits for their statistics: it is worked out again. */
 static void default_longest_rows(const struct tcb_problem *problem, struct tcb_geometry *out)
 {
@@ -269,13 +293,11 @@ static void default_longest_rows(const struct tcb_problem *problem, struct tcb_g
 	out->tile[TCB_MIDI].n = tcb_least(out->tile[TCB_MACRO].n, BLOCK_MOST);
 	out->tile[TCB_MICRO].n = ROWS_CHAINS_MOST * tcb_float_lanes(out->knob[TCB_KNOB_ISA]);
 	out->knob[TCB_KNOB_FORM] = TCB_FORM_ONEPASS;
-	out->knob[TCB_KNOB_STAGES] = rows->long_rows.stages;
-	out->knob[TCB_KNOB_PREFETCH] = LONGEST_AHEAD;
-	out->knob[TCB_KNOB_HINT] = TCB_HINT_T1;
-	out->knob[TCB_KNOB_ASKS] = LONG_ASKS;
+	default_late(rows->long_rows.stages, LONGEST_AHEAD, out);
 }
 
-/* Rows beyond a step: what keeps memory busy, of data that the caches do not hold. */
+/* Rows beyond a step: what keeps memory busy, of data that the caches do not hold.  With AVX2 also of rows that are
+ * longer than what is asked for whole: 0.8 to 1.03 of the time (a Zen 3, five shapes; elsewhere nobody measured it). */
 static void default_long_rows(const struct tcb_problem *problem, const struct tcb_target *target, int is_large,
 			      struct tcb_geometry *out)
 {
@@ -304,6 +326,8 @@ static void default_long_rows(const struct tcb_problem *problem, const struct tc
 			out->knob[TCB_KNOB_STREAM] = 0;
 		else
 			out->knob[TCB_KNOB_FORM] = TCB_FORM_ONEPASS;
+		if (out->knob[TCB_KNOB_ISA] == TCB_ISA_AVX2 && out->tile[TCB_MIDI].m > 1)
+			default_late(STAGES_LATE, LONGEST_AHEAD, out);
 		return;
 	}
 	const enum tcb_isa less = tcb_cpu_isa(out->knob[TCB_KNOB_ISA])->less;
@@ -311,10 +335,7 @@ static void default_long_rows(const struct tcb_problem *problem, const struct tc
 		out->knob[TCB_KNOB_ISA] = (int32_t)less;
 		out->tile[TCB_MICRO].n = rows->long_rows.chains * tcb_float_lanes(less);
 	}
-	out->knob[TCB_KNOB_STAGES] = rows->long_rows.stages;
-	out->knob[TCB_KNOB_PREFETCH] = (int32_t)row_bytes(problem);
-	out->knob[TCB_KNOB_HINT] = TCB_HINT_T1;
-	out->knob[TCB_KNOB_ASKS] = LONG_ASKS;
+	default_late(rows->long_rows.stages, (int32_t)row_bytes(problem), out);
 	if (rows->long_rows.stages != ROWS_STAGES_GROUPED)
 		return;
 	if (!has_groups_ahead(problem) || out->tile[TCB_MACRO].m < 2 * ROWS_GROUP_MAX * target->threads) {
@@ -324,6 +345,56 @@ static void default_long_rows(const struct tcb_problem *problem, const struct tc
 	out->tile[TCB_MIDI].m = ROWS_GROUP_MAX;
 	out->tile[TCB_MIDI].n = tcb_least(out->tile[TCB_MACRO].n, PART_LEAST);
 	out->knob[TCB_KNOB_PREFETCH] = (int32_t)(ROWS_GROUP_MAX * row_bytes(problem));
+}
+
+/*
+ * Of the word bits: the op's first form, in blocks of 4096 columns from the first one on, each by the widest vectors in
+ * steps of as many chains; shorter rows by the step that holds them, or as one block.  Threads may share a row: strips
+ * are whole blocks.
+ */
+static size_t bits_step(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const enum tcb_isa isa = tcb_float_isa(target);
+	const size_t whole = whole_step(problem, isa);
+	return whole                   ? whole
+	       : isa == TCB_ISA_SCALAR ? ROWS_CHAINS_MOST
+				       : rows_of(problem)->long_rows.chains * tcb_float_lanes(isa);
+}
+
+static const char *reorders(const struct tcb_problem *problem, const struct tcb_target *target,
+			    const struct tcb_geometry *geometry)
+{
+	const size_t n = problem->shape.n, step = bits_step(problem, target);
+	const char *reason = tcb_cpu_reorders_lanes(problem, target, geometry);
+	if (reason)
+		return reason;
+	if (geometry->tile[TCB_MICRO].n != step)
+		return "micro.n must be the standard one: its chains are part of the order";
+	if (n <= step)
+		return NULL;
+	if (geometry->knob[TCB_KNOB_FORM] != (int32_t)rows_first_form(rows_of(problem)) ||
+	    geometry->knob[TCB_KNOB_STAGES] == ROWS_STAGES_GROUPED)
+		return "form must be the op's first one, and stages below 4";
+	return tcb_least(geometry->tile[TCB_MIDI].n, n) != tcb_least(BLOCK_L1, n)
+		       ? "midi.n must be 4096, or cover a shorter row"
+		       : NULL;
+}
+
+/* OUT, the default, in that order. */
+static void set_order(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	out->knob[TCB_KNOB_ISA] = (int32_t)tcb_float_isa(target);
+	out->tile[TCB_MICRO].n = bits_step(problem, target);
+	out->knob[TCB_KNOB_FORM] = (int32_t)rows_first_form(rows_of(problem));
+	if (problem->shape.n > BLOCK_L1)
+		out->tile[TCB_MIDI].n = BLOCK_L1;
+	else
+		out->tile[TCB_MIDI].n = out->tile[TCB_MACRO].n;
+	if (out->knob[TCB_KNOB_STAGES] != ROWS_STAGES_GROUPED)
+		return;
+	out->knob[TCB_KNOB_STAGES] = 2;
+	out->tile[TCB_MIDI].m = task_rows(problem, (size_t)out->knob[TCB_KNOB_THREADS]);
+	out->knob[TCB_KNOB_PREFETCH] = (int32_t)row_bytes(problem);
 }
 
 /* Whole rows and the widest vectors; of data beyond the caches with stores past them and prefetches of the next row. */
@@ -338,7 +409,7 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const size_t columns = tcb_most(tcb_power_of_two_up(problem->shape.n), micro);
 	const size_t threads = tcb_least(problem->shape.m, target->threads);
 	const size_t cache = (target->l2_bytes ? target->l2_bytes : L2_BYTES) / 2;
-	const int is_large = 2 * problem->shape.m * row_bytes(problem) > cache;
+	const int is_large = !rows_has_halves(problem) && 2 * problem->shape.m * row_bytes(problem) > cache;
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(problem->shape.m), columns, 1 };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ task_rows(problem, threads), tcb_least(columns, BLOCK_MOST), 1 };
@@ -355,6 +426,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 		is_large && tcb_cpu_isa(isa)->has_stream && problem->shape.n * sizeof(float) % LINE_BYTES == 0;
 	if (!whole)
 		default_long_rows(problem, target, is_large, out);
+	if (problem->shape.words.bits)
+		set_order(problem, target, out);
 }
 
 static void footprint(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -380,4 +453,4 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 		out->level_bytes[level] = 2 * sizeof(float) * tile[level].m * tile[level].n;
 }
 
-const struct tcb_side_space rows_cpu_space = { rules, axes, default_geometry, footprint };
+const struct tcb_side_space rows_cpu_space = { rules, axes, default_geometry, footprint, .reorders = reorders };

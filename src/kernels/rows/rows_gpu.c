@@ -68,13 +68,19 @@ static void write_places(struct tcb_rows_writer *w)
 		w->slice_bytes = tcb_ptx_assume_aligned(b, u_shl(b, u_sub(b, w->end, start), I(2)), 16);
 }
 
-/* ARRAY at the lane's first column. */
-static kit_op at_lane(struct tcb_rows_writer *w, kit_op array)
+/* BYTES, of f32, in an array whose elements have EACH; .u32. */
+static kit_op scaled(struct tcb_rows_writer *w, kit_op bytes, unsigned each)
+{
+	return each == 4 ? bytes : u_shr(&w->kit.b, bytes, I(1));
+}
+
+/* ARRAY, whose elements have EACH bytes, at the lane's first column. */
+static kit_op at_lane(struct tcb_rows_writer *w, kit_op array, unsigned each)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	if (w->g->splitk > 1 || w->g->has_pieces)
-		array = tcb_kit_element(b, array, w->slice, w->g->slice * 4);
-	return tcb_kit_behind(b, array, w->place_bytes);
+		array = tcb_kit_element(b, array, w->slice, w->g->slice * each);
+	return tcb_kit_behind(b, array, scaled(w, w->place_bytes, each));
 }
 
 static void write_parameters(struct tcb_rows_writer *w, enum role role)
@@ -84,15 +90,17 @@ static void write_parameters(struct tcb_rows_writer *w, enum role role)
 	const struct tcb_rows_math *math = w->math;
 	static const char *const names[TCB_ROWS_WEIGHTS_MAX] = { "weight", "bias" };
 	kit_op rows;
-	w->x = tcb_kit_operand(&w->kit, "x", g->width * 4, math->input);
+	w->x = tcb_kit_operand(&w->kit, "x", g->width * g->x_bytes, math->input);
 	for (unsigned i = 0; role != PARTS && i < math->weights; i++)
 		w->weight[i] = tcb_kit_operand(&w->kit, names[i], g->width * 4, math->weight[i]);
 	if (role != PARTS)
-		w->y = tcb_kit_operand(&w->kit, "y", g->width * 4, math->output);
+		w->y = tcb_kit_operand(&w->kit, "y", g->width * g->y_bytes, math->output);
 	if (g->is_added)
-		w->added = tcb_kit_operand(&w->kit, "added", g->width * 4, rows_added(rows_of(&w->kit.out->problem)));
+		w->added = tcb_kit_operand(&w->kit, "added", g->width * g->x_bytes,
+					   rows_added(rows_of(&w->kit.out->problem)));
 	if (g->is_added && role != PARTS)
-		w->sum = tcb_kit_operand(&w->kit, "sum", g->width * 4, rows_sum(rows_of(&w->kit.out->problem)));
+		w->sum =
+			tcb_kit_operand(&w->kit, "sum", g->width * g->x_bytes, rows_sum(rows_of(&w->kit.out->problem)));
 	if (role != SOLE)
 		w->parts = tcb_kit_workspace(&w->kit, "parts", 16, 0);
 	rows = tcb_kit_number(&w->kit, "rows", g->m);
@@ -103,16 +111,16 @@ static void write_parameters(struct tcb_rows_writer *w, enum role role)
 	if (g->is_added)
 		w->added = l_sub(b, w->added, w->x);
 	if (g->is_added && role != PARTS)
-		w->sum = l_sub(b, w->sum, w->y);
+		w->sum = l_sub(b, w->sum, w->x);
 	write_places(w);
 	w->x_base = w->x;
 	w->y_base = w->y;
 	memcpy(w->weight_base, w->weight, sizeof w->weight_base);
-	w->x = at_lane(w, w->x);
+	w->x = at_lane(w, w->x, g->x_bytes);
 	for (unsigned i = 0; role != PARTS && i < math->weights; i++)
-		w->weight[i] = at_lane(w, w->weight[i]);
+		w->weight[i] = at_lane(w, w->weight[i], 4);
 	if (role != PARTS)
-		w->y = at_lane(w, w->y);
+		w->y = at_lane(w, w->y, g->y_bytes);
 	if (g->shared_bytes)
 		tcb_kit_memory(&w->kit, 128);
 	/* All vectors of a lane's slice. */
@@ -144,11 +152,19 @@ static void write_row(struct tcb_rows_writer *w, kit_op tile)
 		tcb_rows_write_presence(w, &w->shift, &w->held);
 }
 
-static kit_op row_of(struct tcb_rows_writer *w, kit_op array)
+/* The row's first vector of the lane, in x, and in y. */
+static kit_op row_of_x(struct tcb_rows_writer *w)
 {
 	if (w->g->shifted)
-		return l_add(&w->kit.b, array, w->shift.from);
-	return l_mad_wide(&w->kit.b, w->row, I((int64_t)w->g->n * 4), array);
+		return l_add(&w->kit.b, w->x, w->shift.from[0]);
+	return l_mad_wide(&w->kit.b, w->row, I((int64_t)w->g->n * w->g->x_bytes), w->x);
+}
+
+static kit_op row_of_y(struct tcb_rows_writer *w)
+{
+	if (w->g->shifted)
+		return l_add(&w->kit.b, w->y, w->shift.from[1]);
+	return l_mad_wide(&w->kit.b, w->row, I((int64_t)w->g->n * w->g->y_bytes), w->y);
 }
 
 /* --- parts of a row --- */
@@ -237,7 +253,7 @@ static void write_held_results(struct tcb_rows_writer *w, const struct tcb_rows_
 			       const struct tcb_rows_values *all, const kit_op *stat, int is_raw)
 {
 	const struct tcb_rows_gpu *g = w->g;
-	const kit_op y = row_of(w, w->y);
+	const kit_op y = row_of_y(w), x = g->is_added ? row_of_x(w) : y;
 	for (unsigned first = 0; first < held->count; first += STORE_BATCH) {
 		const unsigned left = held->count - first, count = left < STORE_BATCH ? left : STORE_BATCH;
 		const unsigned edge = count == left ? held->edge : 0, floats = count * g->width + edge;
@@ -257,9 +273,9 @@ static void write_held_results(struct tcb_rows_writer *w, const struct tcb_rows_
 						    tcb_ptx_at(w->weight[i], (int64_t)first * g->pass * 4), &weights[i],
 						    NULL);
 		}
-		tcb_rows_write_sums(w, y, (int64_t)first * g->pass * 4, &some);
+		tcb_rows_write_sums(w, x, (int64_t)first * g->pass * g->x_bytes, &some);
 		w->math->result(w, &some, weights, stat, is_raw);
-		tcb_rows_write_store(w, tcb_ptx_at(y, (int64_t)first * g->pass * 4), &some);
+		tcb_rows_write_store(w, tcb_ptx_at(y, (int64_t)first * g->pass * g->y_bytes), &some);
 	}
 }
 
@@ -288,8 +304,9 @@ static void write_group(struct tcb_rows_writer *w, enum loop_goal goal, kit_op s
 					  : goal == GOAL_STATISTICS ? TCB_ROWS_TWICE
 								    : TCB_ROWS_ONCE;
 	const kit_op wide = l_from_u(b, offset);
+	const kit_op in_x = w->g->x_bytes == 4 ? wide : l_from_u(b, scaled(w, offset, w->g->x_bytes));
 	struct tcb_rows_values weights[TCB_ROWS_WEIGHTS_MAX];
-	tcb_rows_write_load(w, kind, is_shared ? u_add(b, source, offset) : l_add(b, source, wide), values, NULL);
+	tcb_rows_write_load(w, kind, is_shared ? u_add(b, source, offset) : l_add(b, source, in_x), values, NULL);
 	if (goal == GOAL_STATISTICS) {
 		w->math->to_part.add(w, values, regs);
 		return;
@@ -302,9 +319,10 @@ static void write_group(struct tcb_rows_writer *w, enum loop_goal goal, kit_op s
 			tcb_rows_write_load(w, TCB_ROWS_WEIGHT, l_add(b, w->weight[i], wide), &weights[i], NULL);
 	}
 	if (w->g->is_added)
-		tcb_rows_write_sums(w, l_add(b, row_of(w, w->y), wide), 0, values);
+		tcb_rows_write_sums(w, l_add(b, row_of_x(w), in_x), 0, values);
 	w->math->result(w, values, weights, regs, 1);
-	tcb_rows_write_store(w, l_add(b, row_of(w, w->y), wide), values);
+	const kit_op in_y = w->g->y_bytes == 4 ? wide : l_from_u(b, scaled(w, offset, w->g->y_bytes));
+	tcb_rows_write_store(w, l_add(b, row_of_y(w), in_y), values);
 }
 
 /* All groups of the lane's part of a row: the slice, or IS_WHOLE the row.  REGS: state or statistics. */
@@ -396,8 +414,7 @@ static void load_held(struct tcb_rows_writer *w, struct tile *t)
 	const int is_ring = has_ring(w->g);
 	t->values = w->held;
 	tcb_rows_write_load(w, is_ring ? TCB_ROWS_SHARED : TCB_ROWS_ONCE,
-			    is_ring ? u_add(&w->kit.b, w->ring.slot, w->place_bytes) : row_of(w, w->x), &t->values,
-			    NULL);
+			    is_ring ? u_add(&w->kit.b, w->ring.slot, w->place_bytes) : row_of_x(w), &t->values, NULL);
 }
 
 /* VALUES are those of a row that the writer is at now. */
@@ -429,7 +446,7 @@ static void write_part(struct tcb_rows_writer *w, struct tile *t, kit_op source,
 	const struct tcb_rows_gpu *g = w->g;
 	kit_op again[TCB_ROWS_PART_MAX], kept[TCB_ROWS_PART_MAX];
 	if (g->join == TCB_JOIN_WHOLE) /* from the slice back to the row's beginning */
-		source = l_sub(b, source, l_mul_wide(b, w->slice, I((int64_t)g->slice * 4)));
+		source = l_sub(b, source, l_mul_wide(b, w->slice, I((int64_t)g->slice * g->x_bytes)));
 	write_part_once(w, t, source, part);
 	if (!w->math->to_part.is_lost)
 		return;
@@ -452,7 +469,7 @@ static void write_tile(struct tcb_rows_writer *w, struct tile *t, enum role role
 	const int holds = g->keep == TCB_XIN_REGS;
 	kit_op part[TCB_ROWS_PART_MAX], stat[TCB_ROWS_STAT_MAX], source = t->number;
 	if (!holds && !g->has_pieces)
-		source = g->keep == TCB_XIN_SHARED ? u_add(&w->kit.b, w->ring.slot, w->place_bytes) : row_of(w, w->x);
+		source = g->keep == TCB_XIN_SHARED ? u_add(&w->kit.b, w->ring.slot, w->place_bytes) : row_of_x(w);
 	if (role != RESULTS) {
 		write_part(w, t, source, part);
 		if (g->parts > 1 || role == PARTS)
@@ -498,7 +515,7 @@ static void write_tiles(struct tcb_rows_writer *w, struct tile *t)
 			t->values.value[i] = b_set(b, t->next.value[i]);
 		write_row(w, next);
 		take_places(w, &t->next);
-		tcb_rows_write_load(w, TCB_ROWS_ONCE, row_of(w, w->x), &t->next, &more);
+		tcb_rows_write_load(w, TCB_ROWS_ONCE, row_of_x(w), &t->next, &more);
 	}
 	write_row(w, loop);
 	if (is_ahead)

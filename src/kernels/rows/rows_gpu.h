@@ -31,7 +31,8 @@
  * copies go on meanwhile.
  *
  * With the word add rows are x + added, by loads alone, and results go out beside the sums; these may be where x is, so
- * nobody reads of it what another block writes.
+ * nobody reads of it what another block writes.  Rows of f16 or bf16 come by loads, too, and are floats in registers;
+ * a sum is rounded to their type before anything is made of it.
  *
  * Rows whose length is not a multiple of a vector begin anywhere in one.  Their vectors are those of the array (a
  * shifted row): whole ones, from the first that begins in the row on, as in other rows; the few values before and
@@ -74,6 +75,8 @@ struct tcb_rows_gpu {
 	enum tcb_join join;
 	int pdl, stream;
 	int is_added;                 /* the word add */
+	enum tcb_type x_type, y_type; /* of x, what is added and the sums; of y */
+	unsigned x_bytes, y_bytes;    /* of an element */
 	unsigned pass, passes, slice; /* columns of a pass; passes and columns of a block's part of a row */
 	unsigned parts;               /* of a row */
 	unsigned tiles, grid;         /* not in the PTX */
@@ -130,12 +133,13 @@ struct tcb_rows_math {
 
 /* Where a shifted row is. */
 struct tcb_rows_shift {
-	kit_op head;      /* .u32: columns before the first vector */
-	kit_op bit[2];    /* of head */
-	kit_op from, end; /* bytes from the array's beginning to the first vector, .u64; columns in whole vectors */
+	kit_op head;   /* .u32: columns before the first vector */
+	kit_op bit[2]; /* of head */
+	/* In x, and in y: bytes from the array's beginning to the first vector, .u64; columns in whole vectors */
+	kit_op from[2], end;
 	/* The thread's value of the edge: is there one, here and in any block of the row; its column; bytes from the
-	 * array's beginning, .u64. */
-	kit_op has_edge, is_edge, edge_column, edge;
+	 * array's beginning, in x and in y, .u64. */
+	kit_op has_edge, is_edge, edge_column, edge[2];
 };
 
 /* A kernel being written. */
@@ -146,11 +150,11 @@ struct tcb_rows_writer {
 	kit_op x, y, weight[TCB_ROWS_WEIGHTS_MAX];                /* global: the lane's first column of row 0 */
 	kit_op x_base, y_base, weight_base[TCB_ROWS_WEIGHTS_MAX]; /* shifted rows: the arrays */
 	kit_op parts;                                             /* join=launch: the workspace's */
-	kit_op added, sum;      /* the word add: bytes from x to what is added, from y to the sums, .u64 */
+	kit_op added, sum;      /* the word add: bytes from x to what is added, and to the sums, .u64 */
 	kit_op last_row, tiles; /* M - 1; tiles of rows */
 	kit_op ks, rw, thread;  /* the row's of the block, the last one among these threads */
 	kit_op slice;           /* of the block */
-	/* The lane's first column in the slice; in the row; the slice's end there.  The first in bytes. */
+	/* The lane's first column in the slice; in the row; the slice's end there.  The first in bytes, of f32. */
 	kit_op place, column, end, place_bytes;
 	kit_op row, has_row; /* the warp's of the tile; is it one (rows > 1) */
 	kit_op buffer;       /* bytes: which of the two sets of parts (resident) */
@@ -221,9 +225,8 @@ enum tcb_rows_source { TCB_ROWS_ONCE, TCB_ROWS_TWICE, TCB_ROWS_WEIGHT, TCB_ROWS_
 void tcb_rows_write_load(struct tcb_rows_writer *w, enum tcb_rows_source source, kit_op from,
 			 struct tcb_rows_values *values, const kit_op *again_if);
 void tcb_rows_write_store(struct tcb_rows_writer *w, kit_op to, const struct tcb_rows_values *values);
-/* With the word add: the sums, which VALUES are still; TO is where their results go, without an offset, and AT what
- * they are bytes behind it. */
-void tcb_rows_write_sums(struct tcb_rows_writer *w, kit_op to, int64_t at, const struct tcb_rows_values *values);
+/* With the word add: the sums, which VALUES are still, AT bytes behind FROM, where x has them. */
+void tcb_rows_write_sums(struct tcb_rows_writer *w, kit_op from, int64_t at, const struct tcb_rows_values *values);
 /* A ring of rows in shared memory for each row of a tile. */
 void tcb_rows_write_ring_open(struct tcb_rows_writer *w);
 /* Asks for TILE, if there is one, into slot WHICH (tcb_kit_ring_slot). */

@@ -8,6 +8,8 @@
  */
 #include "kernels/rows/rows_gpu.h"
 
+#include "kernels/gpu/quant_gpu.h"
+
 /*
  * Under dependent launch a row may have been written while this kernel was there already, so it is not read through the
  * path for data that is constant for a kernel's life.
@@ -33,6 +35,9 @@ static void load_array(struct tcb_rows_writer *w, enum tcb_rows_source source, k
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
+	const int is_x = source == TCB_ROWS_ONCE || source == TCB_ROWS_TWICE;
+	const enum tcb_type type = is_x ? g->x_type : TCB_TYPE_F32;
+	const int64_t each = (int64_t)tcb_type_bytes(type);
 	for (unsigned i = 0; i < tcb_rows_floats(w, values); i++) {
 		if (!again_if)
 			values->value[i] = tcb_ptx_reg(b, "f32");
@@ -47,19 +52,22 @@ static void load_array(struct tcb_rows_writer *w, enum tcb_rows_source source, k
 			tcb_ptx_guard(b, values->present[i]);
 		else if (again_if)
 			tcb_ptx_guard(b, *again_if);
-		tcb_kit_load_into(b, memory_of(w, source), "f32", tcb_ptx_at(from, (int64_t)i * g->pass * 4),
-				  values->value + i * g->width, g->width);
+		tcb_quant_load_floats(b, NULL, memory_of(w, source), type,
+				      tcb_ptx_at(from, (int64_t)i * g->pass * each), values->value + i * g->width,
+				      g->width);
 		tcb_ptx_unguard(b);
 	}
 	if (!values->edge)
 		return;
 	kit_op at = source == TCB_ROWS_SHARED ? u_mad(b, w->thread, I(4), u_add(b, w->ring.slot, I(g->edge_at)))
-					      : l_add(b, w->x_base, w->shift.edge);
+					      : l_add(b, w->x_base, w->shift.edge[0]);
 	if (beyond)
 		at = l_add(b, at, *beyond);
-	const kit_op is_there = values->present[values->count];
-	tcb_kit_load_where(b, again_if ? p_and(b, is_there, *again_if) : is_there, memory_of(w, source), "f32", at,
-			   values->value + values->count * g->width, 1);
+	kit_op is_there = values->present[values->count];
+	if (again_if)
+		is_there = p_and(b, is_there, *again_if);
+	tcb_quant_load_floats(b, &is_there, memory_of(w, source), type, at, values->value + values->count * g->width,
+			      1);
 }
 
 void tcb_rows_write_load(struct tcb_rows_writer *w, enum tcb_rows_source source, kit_op from,
@@ -72,14 +80,18 @@ void tcb_rows_write_load(struct tcb_rows_writer *w, enum tcb_rows_source source,
 		return;
 	load_array(w, source, l_add(b, from, w->added), &w->added, &more, NULL);
 	for (unsigned i = 0; i < tcb_rows_floats(w, values); i++)
-		values->value[i] = f_add(b, values->value[i], more.value[i]);
+		values->value[i] = tcb_quant_rounded(b, w->g->x_type, f_add(b, values->value[i], more.value[i]));
 }
 
-/* To rows at TO, of an array that begins at BASE. */
-static void store_array(struct tcb_rows_writer *w, kit_op to, kit_op base, const struct tcb_rows_values *values)
+/* To rows at TO, of y or with IS_SUM of the sums, which begin at BASE. */
+static void store_array(struct tcb_rows_writer *w, int is_sum, kit_op to, kit_op base,
+			const struct tcb_rows_values *values)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
+	const enum tcb_type type = is_sum ? g->x_type : g->y_type;
+	const enum tcb_kit_memory memory = g->stream ? TCB_KIT_STREAM : TCB_KIT_GLOBAL;
+	const int64_t each = is_sum ? g->x_bytes : g->y_bytes;
 	for (unsigned i = 0; i < values->count; i++) {
 		if (values->unsure[i] && g->rows > 1)
 			tcb_ptx_guard(b, p_and(b, values->present[i], w->has_row));
@@ -87,29 +99,29 @@ static void store_array(struct tcb_rows_writer *w, kit_op to, kit_op base, const
 			tcb_ptx_guard(b, values->present[i]);
 		else if (g->rows > 1)
 			tcb_ptx_guard(b, w->has_row);
-		tcb_kit_store(b, g->stream ? TCB_KIT_STREAM : TCB_KIT_GLOBAL, "f32",
-			      tcb_ptx_at(to, (int64_t)i * g->pass * 4), values->value + i * g->width, g->width);
+		tcb_quant_store_floats(b, memory, type, tcb_ptx_at(to, (int64_t)i * g->pass * each),
+				       values->value + i * g->width, g->width);
 		tcb_ptx_unguard(b);
 	}
 	if (!values->edge)
 		return;
 	const kit_op is_there = values->present[values->count];
 	tcb_ptx_guard(b, g->rows > 1 ? p_and(b, is_there, w->has_row) : is_there);
-	tcb_kit_store(b, g->stream ? TCB_KIT_STREAM : TCB_KIT_GLOBAL, "f32", l_add(b, base, w->shift.edge),
-		      values->value + values->count * g->width, 1);
+	tcb_quant_store_floats(b, memory, type, l_add(b, base, w->shift.edge[!is_sum]),
+			       values->value + values->count * g->width, 1);
 	tcb_ptx_unguard(b);
 }
 
 void tcb_rows_write_store(struct tcb_rows_writer *w, kit_op to, const struct tcb_rows_values *values)
 {
-	store_array(w, to, w->y_base, values);
+	store_array(w, 0, to, w->y_base, values);
 }
 
-void tcb_rows_write_sums(struct tcb_rows_writer *w, kit_op to, int64_t at, const struct tcb_rows_values *values)
+void tcb_rows_write_sums(struct tcb_rows_writer *w, kit_op from, int64_t at, const struct tcb_rows_values *values)
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	if (w->g->is_added)
-		store_array(w, tcb_ptx_at(l_add(b, to, w->sum), at), l_add(b, w->y_base, w->sum), values);
+		store_array(w, 1, tcb_ptx_at(l_add(b, from, w->sum), at), l_add(b, w->x_base, w->sum), values);
 }
 
 /* --- the ring --- */
@@ -147,7 +159,7 @@ void tcb_rows_write_ring_fill(struct tcb_rows_writer *w, kit_op tile, int which)
 		tcb_rows_write_shift(w, row, &shift);
 		tcb_rows_write_presence(w, &shift, &places);
 	}
-	const kit_op from = g->shifted ? l_add(b, w->x, shift.from) : l_mad_wide(b, row, I((int64_t)g->n * 4), w->x);
+	const kit_op from = g->shifted ? l_add(b, w->x, shift.from[0]) : l_mad_wide(b, row, I((int64_t)g->n * 4), w->x);
 	if (w->ring.is_bulk) {
 		tcb_kit_expect(b, slot.barrier, w->slice_bytes);
 		tcb_kit_copy_bulk(b, tcb_ptx_at(slot.base, slot.at), from, w->slice_bytes, slot.barrier, NULL);
@@ -163,7 +175,7 @@ void tcb_rows_write_ring_fill(struct tcb_rows_writer *w, kit_op tile, int which)
 		if (g->shifted) {
 			tcb_ptx_guard(b, shift.has_edge);
 			tcb_kit_copy(b, tcb_ptx_at(u_mad(b, w->thread, I(4), slot.base), slot.at + g->edge_at),
-				     l_add(b, w->x_base, shift.edge), 4, 0, NULL);
+				     l_add(b, w->x_base, shift.edge[0]), 4, 0, NULL);
 			tcb_ptx_unguard(b);
 		}
 	}

@@ -50,17 +50,6 @@ unsigned tcb_rows_gpu_cluster_most(const struct tcb_target *target)
 	return capability == 90 || capability == 100 || capability == 103 ? TCB_ROWS_CLUSTER_MOST : CLUSTER_MAX;
 }
 
-/*
- * SMs that clusters of SIZE blocks, one per SM, can use: the rest of a GPC's that is too small for a cluster stays
- * idle. An H200 (132 SMs) has room for 66 clusters of 2, 30 of 4, 15 of 8 (cuOccupancyMaxActiveClusters).  A cluster
- * too many would begin when all the others end.
- */
-static unsigned cluster_sms(const struct tcb_target *target, unsigned size)
-{
-	const unsigned sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
-	return size > 2 && sms > 11 ? sms * 10 / 11 : sms;
-}
-
 /* Rows in pieces: the ring has what the block's part of an SM's shared memory leaves. */
 static void plan_pieces(const struct tcb_rows_math *math, const struct tcb_target *target, struct tcb_rows_gpu *g)
 {
@@ -127,6 +116,10 @@ void tcb_rows_gpu_plan(const struct tcb_problem *problem, const struct tcb_targe
 	g->pdl = KNOB(PDL) == 1;
 	g->stream = KNOB(STREAM) == 1;
 	g->is_added = problem->shape.words.add != 0;
+	g->x_type = rows_x_type(problem);
+	g->y_type = rows_y_type(problem);
+	g->x_bytes = (unsigned)tcb_type_bytes(g->x_type);
+	g->y_bytes = (unsigned)tcb_type_bytes(g->y_type);
 	g->pass = WARP * g->ksplit * g->width;
 	g->shifted = g->n % g->width != 0;
 	g->most = g->n / g->width * g->width;
@@ -138,7 +131,7 @@ void tcb_rows_gpu_plan(const struct tcb_problem *problem, const struct tcb_targe
 	g->parts = g->ksplit * (g->join == TCB_JOIN_WHOLE ? 1 : g->splitk);
 	g->has_pieces = tcb_rows_gpu_has_pieces(geometry);
 	if (g->has_pieces) {
-		sms = cluster_sms(target, g->splitk);
+		sms = tcb_gpu_cluster_sms(target, g->splitk);
 		g->pass = WARP * g->width;
 		g->slice = (unsigned)tcb_rows_gpu_share(g->n, g->parts);
 		g->passes = tcb_div_up(g->slice, g->pass);
@@ -189,6 +182,8 @@ static unsigned registers(const struct tcb_rows_math *math, const struct tcb_row
 		all += math->weights * (g->lead ? values : holds ? 4 * g->width : values);
 	if (g->is_added)
 		all += 6 + values;
+	if (g->x_bytes < 4 || g->y_bytes < 4)
+		all += 6;
 	if (g->shifted)
 		all += 12 + (math->weights ? math->weights * values / 2 + 4 * g->width : 0);
 	if (g->has_pieces)

@@ -152,6 +152,8 @@ RULE(rule_keep)
 		return "join=launch and join=whole need copy=ldg and blocks=0";
 	if (problem->shape.words.add && (copy != TCB_COPY_LDG || join == TCB_JOIN_WHOLE || KNOB(STAGES) != 1))
 		return "copy=ldg, stages=1 and another join than whole with the word add: rows are made of two";
+	if (rows_has_halves(problem) && (copy != TCB_COPY_LDG || KNOB(STAGES) != 1))
+		return "copy=ldg and stages=1 with x or y of 16 bits: rows become floats on their way";
 	if (copy == TCB_COPY_BULK && (KNOB(VEC) != 16 || is_shifted(problem, geometry)))
 		return "copy=bulk needs vec=16, and rows that begin at multiples of it";
 	return tcb_gpu_rule_copy(problem, target, geometry);

@@ -37,18 +37,30 @@ void tcb_rows_write_shift(struct tcb_rows_writer *w, kit_op row, struct tcb_rows
 {
 	struct tcb_ptx_build *b = &w->kit.b;
 	const struct tcb_rows_gpu *g = w->g;
-	const int64_t vector = g->width * 4;
-	const kit_op start = l_mul_wide(b, row, I((int64_t)g->n * 4));
+	const int64_t each[2] = { g->x_bytes, g->y_bytes };
+	kit_op start[2];
 	const kit_op before = u_mul(b, row, I(g->n));
 	out->head = u_and(b, u_sub(b, I(0), before), I(g->width - 1));
 	for (unsigned i = 0; 1u << i < g->width; i++)
 		out->bit[i] = u_ne(b, u_and(b, out->head, I(1 << i)), I(0));
-	out->from = l_and(b, l_add(b, start, I(vector - 1)), I(-vector));
+	for (unsigned i = 0; i < 2; i++) {
+		const int64_t vector = g->width * each[i];
+		if (i && each[1] == each[0]) {
+			start[1] = start[0];
+			out->from[1] = out->from[0];
+			continue;
+		}
+		start[i] = l_mul_wide(b, row, I((int64_t)g->n * each[i]));
+		out->from[i] = l_and(b, l_add(b, start[i], I(vector - 1)), I(-vector));
+	}
 	out->end = u_and(b, u_sub(b, I(g->n), out->head), I(-(int64_t)g->width));
 	const kit_op is_head = u_lt(b, w->thread, out->head);
 	const kit_op behind = u_select(b, I(0), out->end, is_head);
 	out->edge_column = u_add(b, w->thread, behind);
-	out->edge = l_add(b, start, l_mul_wide(b, out->edge_column, I(4)));
+	for (unsigned i = 0; i < 2; i++)
+		out->edge[i] = i && each[1] == each[0]
+				       ? out->edge[0]
+				       : l_add(b, start[i], l_mul_wide(b, out->edge_column, I(each[i])));
 	const kit_op edges = u_sub(b, I(g->n), out->end);
 	out->is_edge = shares_ring(g) ? u_lt_and(b, w->thread, edges, u_lt(b, w->thread, I(2 * g->width)))
 				      : u_lt(b, w->thread, edges);

@@ -50,7 +50,8 @@ size_t tcb_rows_gpu_shares(const struct tcb_problem *problem, const struct tcb_t
 
 static int may_have_pieces(const struct tcb_problem *problem, const struct tcb_target *target)
 {
-	return target->cuda.capability >= 90 && widest_even(problem->shape.n) == 16 && !problem->shape.words.add;
+	return target->cuda.capability >= 90 && widest_even(problem->shape.n) == 16 && !problem->shape.words.add &&
+	       !rows_has_halves(problem);
 }
 
 static int is_long(const struct tcb_problem *problem, const struct tcb_target *target)
@@ -137,7 +138,7 @@ static size_t power_within(size_t value, size_t limit)
  * What a textbook kernel does: a block of 256 threads per row, a row in registers; fewer threads for short rows,
  * several rows in a block for very short ones, and a row that is too long for registers read twice.
  */
-static void short_geometry(int has_weights, const struct tcb_problem *problem, struct tcb_geometry *out)
+static void short_geometry(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
 {
 	const size_t m = problem->shape.m, n = problem->shape.n, width = tcb_rows_gpu_widest(n) / 4;
 	const size_t vectors = n / width; /* of a row */
@@ -160,10 +161,10 @@ static void short_geometry(int has_weights, const struct tcb_problem *problem, s
 	out->knob[TCB_KNOB_COPY] = TCB_COPY_LDG;
 	out->knob[TCB_KNOB_XIN] = is_long ? TCB_XIN_L2 : TCB_XIN_REGS;
 	out->knob[TCB_KNOB_BLOCKS] = 0;
-	out->knob[TCB_KNOB_PDL] = 0;
+	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
 	out->knob[TCB_KNOB_OCC] = 1;
 	out->knob[TCB_KNOB_JOIN] = TCB_JOIN_NONE;
-	if (has_weights)
+	if (rows_of(problem)->gpu->weights)
 		out->knob[TCB_KNOB_LEAD] = 0;
 }
 
@@ -199,7 +200,7 @@ static double long_geometry(const struct tcb_problem *problem, const struct tcb_
 	const int has_weights = rows_of(problem)->gpu->weights > 0;
 	const size_t n = problem->shape.n, limit = tcb_shared_limit(target);
 	struct tcb_rows_gpu plan;
-	short_geometry(has_weights, problem, out);
+	short_geometry(problem, target, out);
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, tcb_power_of_two_up(n) / shares, 1 };
 	out->knob[TCB_KNOB_STAGES] = out->knob[TCB_KNOB_BLOCKS] = 1; /* in pieces */
 	out->knob[TCB_KNOB_XIN] = TCB_XIN_SHARED;
@@ -245,9 +246,10 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 			     struct tcb_geometry *out)
 {
 	if (!is_long(problem, target) || !best_long_geometry(problem, target, out))
-		short_geometry(rows_of(problem)->gpu->weights > 0, problem, out);
+		short_geometry(problem, target, out);
 }
 
-const struct tcb_side_space tcb_rows_gpu_space = { tcb_rows_gpu_rules, axes, default_geometry, tcb_rows_gpu_footprint };
+const struct tcb_side_space tcb_rows_gpu_space = { tcb_rows_gpu_rules, axes, default_geometry, tcb_rows_gpu_footprint,
+						   .family = "rows" };
 const struct tcb_side_space tcb_rows_gpu_plain_space = { tcb_rows_gpu_plain_rules, axes, default_geometry,
 							 tcb_rows_gpu_footprint };

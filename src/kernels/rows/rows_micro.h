@@ -14,8 +14,8 @@
 
 enum { CHAINS_MAX = 16 };
 
-/* Before a loop over chains: early, so that what it indexes can be registers; not with sanitizers, as SIMD_FOR. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* Before a loop over chains: early, so that what it indexes can be registers; as SIMD_FOR. */
+#if SIMD_SOON
 #define ROWS_UNROLL
 #else
 #define ROWS_UNROLL _Pragma("GCC unroll 16")
@@ -153,7 +153,7 @@ SIMD_BODY void rows_group(struct rows_call *call, const struct rows_grouping *op
 	}
 }
 
-/* The loop that a plan asks for (rows.c). */
+/* The loop that a plan asks for (rows_run.c). */
 SIMD_INLINE rows_micro_fn *rows_loop(const struct rows_call *call, const struct rows_loops *loops)
 {
 	const int often = !call->prefetch ? 0 : call->asks == 1 ? 1 : 2;

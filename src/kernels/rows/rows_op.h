@@ -83,4 +83,18 @@ static inline const struct rows_op *rows_of(const struct tcb_problem *problem)
 	return problem->op->member;
 }
 
+/* Of x, of what is added to it and of their sum; and of y. */
+static inline enum tcb_type rows_x_type(const struct tcb_problem *problem)
+{
+	return tcb_worded_type(problem->shape.words.x_type, TCB_TYPE_F32);
+}
+static inline enum tcb_type rows_y_type(const struct tcb_problem *problem)
+{
+	return tcb_worded_type(problem->shape.words.y_type, TCB_TYPE_F32);
+}
+static inline int rows_has_halves(const struct tcb_problem *problem)
+{
+	return rows_x_type(problem) != TCB_TYPE_F32 || rows_y_type(problem) != TCB_TYPE_F32;
+}
+
 #endif

@@ -32,6 +32,24 @@ size_t rows_fill_parts(const struct tcb_problem *problem)
 	return tcb_div_up(problem->shape.m, part_rows(problem));
 }
 
+/* Row R of OPERAND, which is x or what is added to it. */
+static void fill_row(const struct tcb_problem *problem, struct tcb_rng *rng, size_t r, void *operand)
+{
+	const enum tcb_type type = rows_x_type(problem);
+	const size_t n = problem->shape.n;
+	char *row = (char *)operand + r * n * tcb_type_bytes(type);
+	if (type == TCB_TYPE_F32) {
+		rows_of(problem)->reference.fill_row(rng, r, n, (float *)(void *)row);
+		return;
+	}
+	float *values = malloc(n * sizeof(*values));
+	if (!values)
+		abort();
+	rows_of(problem)->reference.fill_row(rng, r, n, values);
+	tcb_type_from_f32(type, values, n, row);
+	free(values);
+}
+
 /* The last part has what is one for all rows, too. */
 void rows_fill_part(const struct tcb_problem *problem, uint64_t seed, void *const operand[], size_t part)
 {
@@ -41,9 +59,9 @@ void rows_fill_part(const struct tcb_problem *problem, uint64_t seed, void *cons
 	struct tcb_rng rng;
 	tcb_part_rng(seed, part, &rng);
 	for (size_t r = first; r < end; r++)
-		rows->reference.fill_row(&rng, r, n, (float *)operand[rows->x] + r * n);
+		fill_row(problem, &rng, r, operand[rows->x]);
 	for (size_t r = first; problem->shape.words.add && r < end; r++)
-		rows->reference.fill_row(&rng, r, n, (float *)operand[rows_added(rows)] + r * n);
+		fill_row(problem, &rng, r, operand[rows_added(rows)]);
 	if (end < problem->shape.m)
 		return;
 	for (size_t c = 0; c < n; c++) {
@@ -63,6 +81,7 @@ struct job {
 	size_t m, n;
 	double eps;
 	int is_added; /* the word add: OUT has the sums behind the results, all of both */
+	enum tcb_type x_type, y_type;
 	/* For sums: rows of a task, and what each column counts. */
 	size_t rows_together;
 	const double *factor;
@@ -76,45 +95,64 @@ static struct job job_of(const struct tcb_problem *problem, void *const operand[
 			     .m = problem->shape.m,
 			     .n = problem->shape.n,
 			     .eps = rows_eps(&problem->shape),
-			     .is_added = problem->shape.words.add != 0 };
+			     .is_added = problem->shape.words.add != 0,
+			     .x_type = rows_x_type(problem),
+			     .y_type = rows_y_type(problem) };
 }
 
-static struct rows_line line_at(const struct job *job, size_t row)
+/* OUT += what is added to row ROW, in f32, rounded to the type of both. */
+static void add_to(const struct job *job, size_t row, float *out)
+{
+	const size_t each = tcb_type_bytes(job->x_type);
+	const char *added = (const char *)job->operand[rows_added(job->rows)] + row * job->n * each;
+	for (size_t i = 0; i < job->n; i++) {
+		float other;
+		uint32_t rounded;
+		tcb_type_to_f32(job->x_type, added + i * each, 1, &other);
+		other += out[i];
+		tcb_type_from_f32(job->x_type, &other, 1, &rounded);
+		tcb_type_to_f32(job->x_type, &rounded, 1, &out[i]);
+	}
+}
+
+/* Row ROW to OUT, and to *OWN its values where they are not in memory as floats, to be freed; 0: there is no room. */
+static int open_line(const struct job *job, size_t row, struct rows_line *out, float **own)
 {
 	const struct rows_op *rows = job->rows;
-	return (struct rows_line){ .x = (const float *)job->operand[rows->x] + row * job->n,
+	const char *x = (const char *)job->operand[rows->x] + row * job->n * tcb_type_bytes(job->x_type);
+	*out = (struct rows_line){ .x = (const float *)(const void *)x,
 				   .weight = rows->weight < 0 ? NULL : job->operand[rows->weight],
 				   .bias = rows->bias < 0 ? NULL : job->operand[rows->bias],
 				   .n = job->n,
 				   .eps = job->eps };
+	*own = NULL;
+	if (job->x_type == TCB_TYPE_F32 && !job->is_added)
+		return 1;
+	*own = malloc(job->n * sizeof(**own));
+	if (!*own)
+		return 0;
+	tcb_type_to_f32(job->x_type, x, job->n, *own);
+	if (job->is_added)
+		add_to(job, row, *own);
+	out->x = *own;
+	return 1;
 }
 
-/* Row ROW with the word add, whose sum is rounded once and then what the op is of. */
-static void refer_added_row(void *ctx, size_t row, unsigned thread)
+/* COUNT results of OUT from AT on, of which nothing is known. */
+static void say_nothing(const struct tcb_reference *out, size_t at, size_t count)
 {
-	const struct job *job = ctx;
-	const struct tcb_reference *out = job->out, *sums = out + 1;
-	const size_t at = row * job->n;
-	const float *added = (const float *)job->operand[rows_added(job->rows)] + at;
-	struct rows_line line = line_at(job, row);
-	float *sum = malloc(job->n * sizeof(*sum));
-	(void)thread;
+	for (size_t i = at; i < at + count; i++)
+		out->y[i] = out->magnitude[i] = out->extra[i] = (double)NAN;
+}
+
+/* The word add: the sums, which are rounded once and then what the op is of. */
+static void refer_sums(const struct job *job, size_t row, const struct rows_line *line)
+{
+	const struct tcb_reference *sums = job->out + 1;
 	for (size_t i = 0; i < job->n; i++) {
-		const float both = line.x[i] + added[i];
-		sums->y[at + i] = (double)both;
-		sums->magnitude[at + i] = sums->extra[at + i] = 0;
-		if (sum)
-			sum[i] = both;
-		else /* then nothing is known */
-			out->y[at + i] = out->magnitude[at + i] = out->extra[at + i] = (double)NAN;
+		sums->y[row * job->n + i] = (double)line->x[i];
+		sums->magnitude[row * job->n + i] = sums->extra[row * job->n + i] = 0;
 	}
-	if (!sum)
-		return;
-	line.x = sum;
-	line.kept = out->y + at;
-	job->rows->reference.statistics(&line);
-	job->rows->reference.results(&line, 0, job->n, out->y + at, out->magnitude + at, out->extra + at);
-	free(sum);
 }
 
 static void refer_row(void *ctx, size_t task, unsigned thread)
@@ -123,29 +161,43 @@ static void refer_row(void *ctx, size_t task, unsigned thread)
 	const struct tcb_reference *out = job->out;
 	const struct tcb_grid *grid = out->grid;
 	const size_t columns = grid ? grid->column_count : job->n, at = task * columns;
-	struct rows_line line = line_at(job, tcb_grid_row(grid, task));
+	struct rows_line line;
+	float *own;
 	(void)thread;
-	if (!grid || !grid->columns) {
-		line.kept = out->y + at;
-		job->rows->reference.statistics(&line);
-		job->rows->reference.results(&line, 0, columns, out->y + at, out->magnitude + at, out->extra + at);
+	if (!open_line(job, tcb_grid_row(grid, task), &line, &own)) {
+		say_nothing(out, at, columns);
+		if (job->is_added)
+			say_nothing(out + 1, at, columns);
 		return;
 	}
+	if (job->is_added)
+		refer_sums(job, task, &line);
+	const int is_whole = !grid || !grid->columns;
+	line.kept = is_whole ? out->y + at : NULL;
 	job->rows->reference.statistics(&line);
 	for (size_t j = 0, count; j < columns; j += count) { /* neighbours together */
+		if (is_whole) {
+			count = columns;
+			job->rows->reference.results(&line, 0, count, out->y + at, out->magnitude + at,
+						     out->extra + at);
+			continue;
+		}
 		count = 1;
 		while (j + count < columns && grid->columns[j + count] == grid->columns[j] + count)
 			count++;
 		job->rows->reference.results(&line, grid->columns[j], count, out->y + at + j, out->magnitude + at + j,
 					     out->extra + at + j);
 	}
+	tcb_reference_round(
+		&(struct tcb_reference){ .y = out->y + at, .magnitude = out->magnitude + at, .extra = out->extra + at },
+		job->y_type, columns);
+	free(own);
 }
 
 void rows_reference(const struct tcb_problem *problem, void *const operand[], struct tcb_reference *out)
 {
 	struct job job = job_of(problem, operand, out);
-	tcb_reference_share(out, out->grid ? out->grid->row_count : job.m, job.is_added ? refer_added_row : refer_row,
-			    &job);
+	tcb_reference_share(out, out->grid ? out->grid->row_count : job.m, refer_row, &job);
 }
 
 size_t rows_drawn_columns(const struct tcb_problem *problem)
@@ -195,6 +247,8 @@ static void add_results(const struct job *job, struct rows_line *line, double *y
 	for (size_t first = 0; first < job->n; first += PIECE) {
 		const size_t piece = tcb_least(PIECE, job->n - first);
 		job->rows->reference.results(line, first, piece, ys, magnitudes, extras);
+		tcb_reference_round(&(struct tcb_reference){ .y = ys, .magnitude = magnitudes, .extra = extras },
+				    job->y_type, piece);
 		for (size_t i = 0; i < piece; i += TCB_SUM_COLUMNS, at++) {
 			double sums[3] = { 0 };
 			add_block(job->factor + first + i, ys + i, magnitudes + i, extras + i,
@@ -213,13 +267,17 @@ static void add_rows(void *ctx, size_t task, unsigned thread)
 	const size_t end = tcb_least(first + job->rows_together, job->m);
 	(void)thread;
 	for (size_t row = first; row < end; row++) {
-		struct rows_line line = line_at(job, row);
+		struct rows_line line;
+		float *own;
 		double *y = job->out->y + row * across, *magnitude = job->out->magnitude + row * across;
 		double *extra = job->out->extra + row * across;
-		if (job->rows->reference.add_up)
+		if (!open_line(job, row, &line, &own))
+			say_nothing(job->out, row * across, across);
+		else if (job->rows->reference.add_up)
 			job->rows->reference.add_up(&line, job->factor, y, magnitude, extra);
 		else
 			add_results(job, &line, y, magnitude, extra);
+		free(own);
 	}
 }
 

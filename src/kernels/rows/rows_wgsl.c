@@ -5,6 +5,7 @@
  */
 #include "kernels/rows/rows_wgsl.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,6 +60,12 @@ static void write_functions(struct rows_wgsl_writer *w)
 	const struct rows_wgsl *g = w->g;
 	struct tcb_wgsl *t = &w->w;
 
+	if (g->x_type != TCB_TYPE_F32)
+		tcb_wgsl_add_from_halves(t, "from_x", g->x_type, g->width);
+	if (g->x_type != TCB_TYPE_F32 && g->is_added)
+		tcb_wgsl_add_to_halves(t, "to_x", g->x_type, g->width);
+	if (g->y_type != TCB_TYPE_F32)
+		tcb_wgsl_add_to_halves(t, "to_y", g->y_type, g->width);
 	tcb_wgsl_add(t,
 		     "\n"
 		     "// Is a vector at AT one of those up to END?\n"
@@ -130,10 +137,25 @@ static void write_weights(struct rows_wgsl_writer *w, unsigned i)
 			     weight_names[k], i, w->vector, i, weight_names[k], i, weight_names[k], i);
 }
 
+/* Vector number I of a row, as floats; with the word add rounded to the type of both. */
+static void print_value(const struct rows_wgsl_writer *w, unsigned i, char *out, size_t bytes)
+{
+	const struct rows_wgsl *g = w->g;
+
+	if (g->x_type == TCB_TYPE_F32)
+		snprintf(out, bytes, g->is_added ? "x[base + at%u] + added[base + at%u]" : "x[base + at%u]", i, i);
+	else
+		snprintf(out, bytes,
+			 g->is_added ? "from_x(to_x(from_x(x[base + at%u]) + from_x(added[base + at%u])))"
+				     : "from_x(x[base + at%u])",
+			 i, i);
+}
+
 /* A step's vectors from AT on.  IS_SURE: the first is there. */
 static void write_loads(struct rows_wgsl_writer *w, const char *at, int is_sure)
 {
 	struct tcb_wgsl *t = &w->w;
+	char value[128];
 
 	for (unsigned i = 0; i < w->g->unroll; i++) {
 		tcb_wgsl_add(t, i ? "let at%u = %s + %uu;\n" : "let at%u = %s;\n", i, at, i * w->g->team);
@@ -142,13 +164,15 @@ static void write_loads(struct rows_wgsl_writer *w, const char *at, int is_sure)
 		else
 			tcb_wgsl_add(t, "let has%u = is_there(at%u, end);\n", i, i);
 	}
-	for (unsigned i = 0; i < w->g->unroll; i++)
+	for (unsigned i = 0; i < w->g->unroll; i++) {
+		print_value(w, i, value, sizeof value);
 		tcb_wgsl_add(t,
 			     "var v%u = %s(%s);\n"
 			     "if (has%u) {\n"
-			     "v%u = x[base + at%u];\n"
+			     "v%u = %s;\n"
 			     "}\n",
-			     i, w->vector, w->math->absent, i, i, i);
+			     i, w->vector, w->math->absent, i, i, value);
+	}
 	if (w->g->lead)
 		for (unsigned i = 0; i < w->g->unroll; i++)
 			write_weights(w, i);
@@ -156,6 +180,8 @@ static void write_loads(struct rows_wgsl_writer *w, const char *at, int is_sure)
 
 static void write_stores(struct rows_wgsl_writer *w, int is_held)
 {
+	const char *to_x = w->g->x_type == TCB_TYPE_F32 ? "" : "to_x(",
+		   *to_y = w->g->y_type == TCB_TYPE_F32 ? "" : "to_y(";
 	char result[ROWS_WGSL_EXPRESSION_MAX], text[ROWS_WGSL_WEIGHTS_MAX][24];
 	const char *weights[ROWS_WGSL_WEIGHTS_MAX];
 
@@ -165,7 +191,10 @@ static void write_stores(struct rows_wgsl_writer *w, int is_held)
 			weights[k] = text[k];
 		}
 		w->math->result(w, i, is_held, weights, result);
-		tcb_wgsl_add(&w->w, "if (has%u) {\ny[base + at%u] = %s;\n}\n", i, i, result);
+		tcb_wgsl_add(&w->w, "if (has%u) {\n", i);
+		if (w->g->is_added)
+			tcb_wgsl_add(&w->w, "sums[base + at%u] = %sv%u%s;\n", i, to_x, i, *to_x ? ")" : "");
+		tcb_wgsl_add(&w->w, "y[base + at%u] = %s%s%s;\n}\n", i, to_y, result, *to_y ? ")" : "");
 	}
 }
 
@@ -217,10 +246,14 @@ static void uses_of(const struct rows_wgsl_writer *w, int parts, int y, int out[
 	size_t count = 0;
 
 	out[count++] = w->x;
+	if (w->added)
+		out[count++] = w->added;
 	if (parts)
 		out[count++] = parts;
 	if (y)
 		out[count++] = y;
+	if (y && w->sum)
+		out[count++] = w->sum;
 	for (unsigned k = 0; y && k < w->math->weights; k++)
 		out[count++] = w->weight[k];
 	out[count] = 0;
@@ -289,24 +322,36 @@ static void write_split_rows(struct rows_wgsl_writer *w)
 	tcb_wgsl_end(t);
 }
 
+/* The type of arrays of vectors of TYPE. */
+static void print_array(const struct rows_wgsl_writer *w, enum tcb_type type, char out[32])
+{
+	snprintf(out, 32, "array<%s>", type == TCB_TYPE_F32 ? w->vector : w->g->width == 4 ? "vec2<u32>" : "u32");
+}
+
 enum tcb_status rows_wgsl_emit(const struct tcb_problem *problem, const struct tcb_target *target,
 			       const struct tcb_geometry *geometry, struct tcb_kernel *out, struct tcb_error *err)
 {
 	struct rows_wgsl g;
 	struct rows_wgsl_writer w = { .g = &g, .math = rows_of(problem)->wgsl };
 	struct tcb_wgsl *t = &w.w;
-	char type[32];
+	char type[32], x_type[32], y_type[32];
 	(void)target;
 
 	rows_wgsl_plan(problem, geometry, &g);
 	w.here = tcb_wgsl_here(g.tree);
 	snprintf(w.vector, sizeof w.vector, g.width == 1 ? "f32" : "vec%u<f32>", g.width);
-	snprintf(type, sizeof type, "array<%s>", w.vector);
+	print_array(&w, TCB_TYPE_F32, type);
+	print_array(&w, g.x_type, x_type);
+	print_array(&w, g.y_type, y_type);
 	TCB_TRY(tcb_wgsl_open(t, problem, geometry, out, err));
-	w.x = tcb_wgsl_input(t, "x", type, w.math->input);
+	w.x = tcb_wgsl_input(t, "x", x_type, w.math->input);
 	for (unsigned k = 0; k < w.math->weights; k++)
 		w.weight[k] = tcb_wgsl_input(t, weight_names[k], type, w.math->weight[k]);
-	w.y = tcb_wgsl_output(t, "y", type, w.math->output);
+	w.y = tcb_wgsl_output(t, "y", y_type, w.math->output);
+	if (g.is_added) {
+		w.added = tcb_wgsl_input(t, "added", x_type, rows_added(rows_of(problem)));
+		w.sum = tcb_wgsl_output(t, "sums", x_type, rows_sum(rows_of(problem)));
+	}
 	if (g.splitk > 1)
 		w.parts = tcb_wgsl_workspace(t, "parts", "array<vec2<f32>>",
 					     problem->shape.m * g.splitk * 2 * sizeof(float));
@@ -320,5 +365,9 @@ enum tcb_status rows_wgsl_emit(const struct tcb_problem *problem, const struct t
 	(g.splitk > 1 ? write_split_rows : write_whole_rows)(&w);
 	out->class = TCB_CLASS_APPROX;
 	w.math->bound(&g, out);
+	if (g.is_added) { /* a sum is rounded either way */
+		out->chain += 4;
+		out->ulps = fmax(out->ulps, 1.01);
+	}
 	return tcb_wgsl_close(t, err);
 }

@@ -10,7 +10,9 @@
  * xin: in registers (regs, of rows that are one step), or it is read again (l2).  What is read again is gone over
  * as form says: twopass takes the maximum or the mean first, onepass keeps up a running one.  Splitk workgroups
  * share a row (midi.n), whose parts a second launch brings together (join=launch).  lead=1: arrays of a value per
- * column are loaded before the statistics are known.
+ * column are loaded before the statistics are known.  With the word add rows are x + added, wherever they are read,
+ * and go out beside the results.  Of halves (the words xf16, ybf16, ...) a vector takes half of vec bytes, in words of
+ * two: rows have an even number of values then.
  *
  * What is promised.  WGSL lets a device take it that there are no NaNs and no infinities, and flush what is below
  * 2^-126 (WGSL, "Floating Point Evaluation").  So results are within the bound for rows of finite values
@@ -41,6 +43,9 @@ struct rows_wgsl {
 	enum tcb_form form;
 	int is_held; /* xin=regs */
 	int lead;
+	int is_added;                 /* the word add */
+	double eps;                   /* of a norm */
+	enum tcb_type x_type, y_type; /* of x, what is added and the sums; of y */
 	unsigned width, workgroup, rows, team, unroll, splitk;
 	unsigned step; /* vectors of a team's step */
 	/* not in the text */
@@ -61,7 +66,7 @@ struct rows_wgsl_writer {
 	const struct rows_wgsl_math *math;
 	char vector[16];  /* the type "vec4<f32>" */
 	const char *here; /* what functions of teams are told */
-	int x, y, weight[ROWS_WGSL_WEIGHTS_MAX], parts;
+	int x, y, added, sum, weight[ROWS_WGSL_WEIGHTS_MAX], parts;
 };
 
 /*

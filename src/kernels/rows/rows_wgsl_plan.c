@@ -7,6 +7,7 @@
 
 #include "base/sizes.h"
 #include "kernels/axes.h"
+#include "kernels/rows/rows.h"
 #include "kernels/rows/rows_wgsl.h"
 #include "kernels/wgsl/wgsl_rules.h"
 #include "kernels/wgsl/wgsl_team.h"
@@ -38,6 +39,10 @@ void rows_wgsl_plan(const struct tcb_problem *problem, const struct tcb_geometry
 	g->form = (enum tcb_form)KNOB(FORM);
 	g->is_held = KNOB(XIN) == TCB_XIN_REGS;
 	g->lead = geometry->knob[TCB_KNOB_LEAD] == 1;
+	g->is_added = problem->shape.words.add != 0;
+	g->eps = rows_eps(&problem->shape);
+	g->x_type = rows_x_type(problem);
+	g->y_type = rows_y_type(problem);
 	g->width = (unsigned)tcb_most(KNOB(VEC) / 4, 1);
 	g->workgroup = KNOB_COUNT(WORKGROUP);
 	g->rows = (unsigned)tcb_most(tcb_least(geometry->tile[TCB_MIDI].m, g->workgroup), 1);
@@ -81,10 +86,10 @@ static void footprint(const struct tcb_problem *problem, const struct tcb_target
 	(void)target;
 	memset(out, 0, sizeof(*out));
 	rows_wgsl_plan(problem, geometry, &g);
-	out->element_bytes = sizeof(float);
-	out->alignment_bytes = out->vector_bytes = 4 * g.width;
+	out->element_bytes = tcb_type_bytes(g.x_type);
+	out->alignment_bytes = out->vector_bytes = out->element_bytes * g.width;
 	out->base_bytes = 256;
-	out->leading_bytes = problem->shape.n * sizeof(float);
+	out->leading_bytes = problem->shape.n * out->element_bytes;
 	out->shared_bytes = (1 + (size_t)(math->has_max != 0)) * tcb_wgsl_team_bytes(g.tree, g.workgroup, g.team);
 	out->block_threads = g.workgroup;
 	out->accumulators = g.unroll * g.width;
@@ -210,12 +215,11 @@ RULE(policy_usual)
 	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }
 
-RULE(rule_words)
+RULE(rule_halves)
 {
-	(void)target, (void)geometry;
-	if (problem->shape.words.add)
-		return "WebGPU's kernels of norms have no word add: add with elementwise_add_f32 before them";
-	return problem->shape.words.eps ? "WebGPU's kernels of norms have no word eps" : NULL;
+	return rows_has_halves(problem) && KNOB(VEC) == 4
+		       ? "WebGPU's kernels have two halves a word: rows of an even number of values, and vec 8 or 16"
+		       : NULL;
 }
 
 #define READS_ROWS (TCB_FIELD_KNOB(WORKGROUP) | TCB_FIELD_TILES)
@@ -223,9 +227,9 @@ RULE(rule_words)
 	(READS_ROWS | TCB_FIELD_KNOB(VEC) | TCB_FIELD_KNOB(UNROLL) | TCB_FIELD_KNOB(XIN) | TCB_FIELD_KNOB(SPLITK))
 
 static const struct tcb_rule rules[] = {
-	{ TCB_FIELD_KNOB(ISA), TCB_RULE_KERNEL, rule_words },
 	{ 0, TCB_RULE_KERNEL, rule_knobs },
 	{ TCB_FIELD_KNOB(VEC), TCB_RULE_KERNEL, rule_vec },
+	{ TCB_FIELD_KNOB(VEC), TCB_RULE_KERNEL, rule_halves },
 	{ TCB_FIELD_KNOB(WORKGROUP), TCB_RULE_KERNEL, tcb_wgsl_rule_workgroup },
 	{ TCB_WGSL_READS_TREE, TCB_RULE_KERNEL, tcb_wgsl_rule_tree },
 	{ READS_ROWS, TCB_RULE_KERNEL, rule_rows },

@@ -41,6 +41,7 @@
  *   vi_table16(p)  vi_lookup16(table, v) byte TABLE[b] for each byte b < 16 of V
  *   v_from_bits(v)                       words that are the bits of floats
  *   v_from_words(v)  v_from_halves(v, i) each word as a float; its low (0) or high (1) half, an f16
+ *   v_times_power(x, n)                  x 2^n of words n, rounded once (SIMD_HAS_POWERS: AVX-512)
  *   v_from_e4m3(p)                       LANES bytes of E4M3, 2^-8 of what they are (a NaN: 480, of its sign)
  *   vi_four_words(row, offset, out)      OUT[w]: word W from OFFSET of each of LANES rows
  *   vi_four_bytes(p)                     the four bytes at P in all words
@@ -140,6 +141,14 @@ SIMD_INLINE vint vi_dot_signed(vint sum, vint w, vint s)
 }
 
 #endif
+#endif
+
+/* Whole numbers are added to SUM here: with the 16 registers of AVX2 compilers otherwise add up products in trees,
+ * whose parts do not fit. */
+#if defined(__AVX2__) && !defined(__AVX512F__)
+#define SIMD_IN_ORDER(sum) __asm__ volatile("" : "+x"(sum))
+#else
+#define SIMD_IN_ORDER(sum) (void)(sum)
 #endif
 
 /* The vector is loaded here, neither later nor again. */

@@ -324,6 +324,12 @@ SIMD_OF_2(vint, vi_lookup16, _mm512_shuffle_epi8)
 SIMD_FROM(vfloat, v_from_bits, vint, _mm512_castsi512_ps)
 SIMD_FROM(vfloat, v_from_words, vint, _mm512_cvtepi32_ps)
 
+#define SIMD_HAS_POWERS
+SIMD_INLINE vfloat v_times_power(vfloat x, vint n)
+{
+	return _mm512_scalef_ps(x, _mm512_cvtepi32_ps(n));
+}
+
 SIMD_INLINE vfloat v_from_halves(vint v, int index)
 {
 	/* All low halves, then all high ones: where both are asked for this is done once. */

@@ -30,9 +30,16 @@
 		return instruction(a, b, c);          \
 	}
 
-/* A loop with a constant count: unrolled before arrays of vectors are split into registers.  Sanitizers would
- * take minutes to compile that. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* Where a kernel is compiled soon and not well: with sanitizers, which would take minutes, and where the build says
+ * that nobody will time it (TCB_SOON). */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(TCB_SOON)
+#define SIMD_SOON 1
+#else
+#define SIMD_SOON 0
+#endif
+
+/* A loop with a constant count: unrolled before arrays of vectors are split into registers. */
+#if SIMD_SOON
 #define SIMD_FOR(...) for (__VA_ARGS__)
 #elif defined(__clang__)
 #define SIMD_FOR(...) _Pragma("clang loop unroll(full)") for (__VA_ARGS__)
@@ -40,9 +47,8 @@
 #define SIMD_FOR(...) _Pragma("GCC unroll 32") for (__VA_ARGS__)
 #endif
 
-/* A function that holds a kernel's loops, inlined for the constants that it is called with.  With sanitizers it is one
- * for all of them, for the same reason. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/* A function that holds a kernel's loops, inlined for the constants that it is called with; or one for all of them. */
+#if SIMD_SOON
 #define SIMD_BODY static __attribute__((noinline, unused))
 #else
 #define SIMD_BODY SIMD_INLINE

@@ -8,6 +8,7 @@
 
 #include "base/gang.h"
 #include "base/sizes.h"
+#include "kernels/cpu/cpu_plan.h"
 #include "kernels/simd/isas.h"
 #include "kernels/topk/topk.h"
 #include "kernels/topk/topk_keys.h"
@@ -27,27 +28,13 @@ static size_t task_words(const struct tcb_problem *problem)
 static enum tcb_status topk_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
 				 struct tcb_plan *out, struct tcb_error *err)
 {
-	const int32_t *knob = geometry->knob;
 	const size_t parts = parts_of(problem, geometry), tasks = problem->shape.m * parts;
 	size_t bytes;
-	memset(out, 0, sizeof(*out));
-	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
-	if (!variant || !variant->entry)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro.n=%zu", problem->op_name,
-				geometry->tile[TCB_MICRO].n);
-	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_SCHED] < 0)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s needs the knobs threads and sched", problem->op_name);
-	if ((size_t)knob[TCB_KNOB_THREADS] > tasks)
-		return tcb_fail(err, TCB_E_ILLEGAL, "threads=%d, but midi.n=%zu makes only %zu tasks",
-				knob[TCB_KNOB_THREADS], geometry->tile[TCB_MIDI].n, tasks);
+	TCB_TRY(tcb_cpu_plan(problem, geometry, 0, out, err));
+	TCB_TRY(tcb_cpu_plan_shares(out, tasks, "midi.n", err));
 	/* Keys of all tasks; then, for each thread, a row's that are brought together. */
-	if (tcb_mul_size(tasks + (size_t)knob[TCB_KNOB_THREADS] * parts, task_words(problem) * sizeof(uint64_t),
-			 &bytes))
+	if (tcb_mul_size(tasks + out->threads * parts, task_words(problem) * sizeof(uint64_t), &bytes))
 		return tcb_fail(err, TCB_E_OVERFLOW, "the workspace of this geometry does not fit in memory");
-	out->problem = *problem;
-	out->geometry = *geometry;
-	out->variant = variant;
-	out->threads = (unsigned)knob[TCB_KNOB_THREADS];
 	out->workspace_bytes = bytes;
 	return TCB_OK;
 }

@@ -36,7 +36,7 @@ static size_t found(const struct tcb_problem *problem)
 static unsigned groups_of(const struct topk_gpu *g)
 {
 	unsigned groups = WARP;
-	while (groups < 2 * g->k || groups * groups < 2 * g->threads)
+	while (groups < g->threads && (groups < 2 * g->k || groups * groups < 2 * g->threads))
 		groups *= 2;
 	return groups < g->threads ? groups : g->threads;
 }

@@ -9,6 +9,7 @@
 #include "kernels/formats.h"
 #include "kernels/topk/topk.h"
 #include "kernels/topk/topk_gpu.h"
+#include "kernels/topk/topk_wgsl.h"
 
 enum { PART = 1 << 16 };
 
@@ -131,7 +132,7 @@ const struct tcb_op tcb_op_topk = {
 	.default_contract = TCB_CONTRACT_F32,
 	.default_shapes = default_shapes,
 	.default_shape_count = sizeof(default_shapes) / sizeof(default_shapes[0]),
-	.side = TCB_SIDES(&topk_cpu, &topk_gpu),
+	.side = TCB_SIDES(&topk_cpu, &topk_gpu, &topk_wgsl),
 	.check_shape = check_shape,
 	.operands = operands,
 	.fill = tcb_fill_in_parts,

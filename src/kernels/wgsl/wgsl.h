@@ -85,12 +85,12 @@ void tcb_wgsl_add(struct tcb_wgsl *w, const char *format, ...) __attribute__((fo
 void tcb_wgsl_each(struct tcb_wgsl *w, unsigned count, unsigned workgroup, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* wgsl_halves.c; TYPE: of 16 bits, f16 or bf16. */
-/* fn from_halves(words: vec2<u32>) -> vec4<f32>, of four values, two a word. */
-void tcb_wgsl_add_from_halves(struct tcb_wgsl *w, enum tcb_type type);
-/* fn to_halves(values: vec4<f32>) -> vec2<u32>; what comes of those that are too large for f16, and which way those are
- * rounded that are below its normal numbers, WGSL does not say. */
-void tcb_wgsl_add_to_halves(struct tcb_wgsl *w, enum tcb_type type);
+/* wgsl_halves.c; TYPE: of 16 bits, f16 or bf16; WIDTH: 2 or 4 values, two a word. */
+/* fn NAME(words: vec2<u32>) -> vec4<f32>, or (words: u32) -> vec2<f32> */
+void tcb_wgsl_add_from_halves(struct tcb_wgsl *w, const char *name, enum tcb_type type, unsigned width);
+/* fn NAME(values: vec4<f32>) -> vec2<u32>, or (values: vec2<f32>) -> u32; what comes of those that are too large for
+ * f16, and which way those are rounded that are below its normal numbers, WGSL does not say. */
+void tcb_wgsl_add_to_halves(struct tcb_wgsl *w, const char *name, enum tcb_type type, unsigned width);
 
 /* wgsl_tree.c */
 enum tcb_wgsl_operation { TCB_WGSL_SUM, TCB_WGSL_MAX, TCB_WGSL_MIN };

@@ -66,7 +66,8 @@ enum tcb_status tcb_limit_wgsl(const struct tcb_problem *problem, const struct t
 		else
 			tcb_wgsl_add(&w, "folded ^= source[min(first + %uu, pieces - 1u)];\n", at);
 		if (!moved.outputs && other)
-			tcb_wgsl_add(&w, "folded ^= second[min(first + %uu, pieces - 1u)];\n", at);
+			tcb_wgsl_add(&w, "folded ^= second[min(first + %uu, %zuu)];\n", at,
+				     tcb_most(moved.other_bytes / TCB_MOVED_PIECE, 1) - 1);
 	}
 	tcb_wgsl_add(&w, "}\n");
 	if (!moved.outputs) /* one in 2^128 would store what is never looked at */

@@ -91,7 +91,9 @@ const char *tcb_ptx_rule_help(enum tcb_ptx_rule rule)
 					       "nothing is pending at the end.",
 		[TCB_PTX_RULE_MBARRIER] = "An mbarrier is initialised, arrived at and waited for in its phases, with "
 					  "the bytes that come.",
-		[TCB_PTX_RULE_BULK_COPY] = "A bulk copy has the alignment, size and addresses that it asks for.",
+		[TCB_PTX_RULE_BULK_COPY] =
+			"A bulk copy has the alignment, size and addresses that it asks for, and comes "
+			"behind what is done with values that were loaded from where it writes.",
 		[TCB_PTX_RULE_WGMMA_ORDER] =
 			"wgmma is fenced, committed and waited for before its registers and operands are touched.",
 		[TCB_PTX_RULE_TENSOR_MEMORY] =

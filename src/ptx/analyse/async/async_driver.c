@@ -37,6 +37,7 @@ enum tcb_status tcb_ptx_check_async(struct tcb_ptx_affine *affine, struct tcb_pt
 		tcb_ptx_async_proxies(&a);
 		tcb_ptx_async_mbarriers(&a);
 		tcb_ptx_async_bulk(&a);
+		tcb_ptx_async_reuse(&a);
 		tcb_ptx_async_cluster(&a);
 	}
 	tcb_arena_fini(&a.arena);

@@ -43,7 +43,7 @@ int tcb_ptx_async_in_shared(struct tcb_ptx_async *a, const struct tcb_ptx_ins *i
 static int is_steady(const struct tcb_ptx_async *a, const struct tcb_ptx_value *v)
 {
 	for (uint32_t i = 0; i < v->term_count; i++)
-		if (v->terms[i].lanes || tcb_ptx_affine_symbol(a->affine, v->terms[i].symbol)->loops)
+		if (tcb_ptx_affine_symbol(a->affine, v->terms[i].symbol)->loops)
 			return 0;
 	return v->known && !v->assumes;
 }
@@ -53,7 +53,7 @@ static int same_terms(const struct tcb_ptx_value *x, const struct tcb_ptx_value 
 	if (x->term_count != y->term_count)
 		return 0;
 	for (uint32_t i = 0; i < x->term_count; i++)
-		if (x->terms[i].symbol != y->terms[i].symbol ||
+		if (x->terms[i].symbol != y->terms[i].symbol || x->terms[i].lanes || y->terms[i].lanes ||
 		    (uint32_t)x->terms[i].factor != (uint32_t)y->terms[i].factor)
 			return 0;
 	return 1;
@@ -65,15 +65,15 @@ static int64_t offset_of(const struct tcb_ptx_value *v, uint32_t thread)
 	return (int32_t)(uint32_t)tcb_ptx_value_lane(v, thread);
 }
 
-int tcb_ptx_async_meet(struct tcb_ptx_async *a, const struct tcb_ptx_async_place *x,
-		       const struct tcb_ptx_async_place *y, uint32_t pair[2])
+int tcb_ptx_async_meet_now(struct tcb_ptx_async *a, const struct tcb_ptx_async_place *x,
+			   const struct tcb_ptx_async_place *y, uint32_t pair[2])
 {
 	uint32_t threads = tcb_ptx_affine_threads(a->affine);
 	uint64_t in_x[TCB_PTX_ASYNC_SET_WORDS], in_y[TCB_PTX_ASYNC_SET_WORDS];
 	unsigned lanes_x = tcb_ptx_address_lanes(x->ins), lanes_y = tcb_ptx_address_lanes(y->ins);
 
-	if (!x->bytes || !y->bytes || !is_steady(a, &x->address) || !is_steady(a, &y->address) ||
-	    !same_terms(&x->address, &y->address) || !tcb_ptx_async_present(a, x->ins, in_x) ||
+	if (!x->bytes || !y->bytes || !x->address.known || !y->address.known || x->address.assumes ||
+	    y->address.assumes || !same_terms(&x->address, &y->address) || !tcb_ptx_async_present(a, x->ins, in_x) ||
 	    !tcb_ptx_async_present(a, y->ins, in_y))
 		return 0;
 	if (!a->who) {
@@ -104,6 +104,12 @@ int tcb_ptx_async_meet(struct tcb_ptx_async *a, const struct tcb_ptx_async_place
 			}
 	}
 	return 0;
+}
+
+int tcb_ptx_async_meet(struct tcb_ptx_async *a, const struct tcb_ptx_async_place *x,
+		       const struct tcb_ptx_async_place *y, uint32_t pair[2])
+{
+	return is_steady(a, &x->address) && is_steady(a, &y->address) && tcb_ptx_async_meet_now(a, x, y, pair);
 }
 
 /* --- origins --- */

@@ -65,7 +65,10 @@ struct tcb_ptx_async_place {
 /* 0: no shared memory is touched. */
 int tcb_ptx_async_in_shared(struct tcb_ptx_async *a, const struct tcb_ptx_ins *ins, unsigned operand,
 			    struct tcb_ptx_async_place *out);
-/* Whether some thread in X and some in Y (PAIR) surely touch one byte, whenever each is run. */
+/* Whether some thread in X and some in Y (PAIR) surely touch one byte, whenever each is run; _now: in one round of the
+ * loops whose values are in both addresses. */
+int tcb_ptx_async_meet_now(struct tcb_ptx_async *a, const struct tcb_ptx_async_place *x,
+			   const struct tcb_ptx_async_place *y, uint32_t pair[2]);
 int tcb_ptx_async_meet(struct tcb_ptx_async *a, const struct tcb_ptx_async_place *x,
 		       const struct tcb_ptx_async_place *y, uint32_t pair[2]);
 /* What a register is computed from, as far as each value has one origin. */
@@ -96,6 +99,6 @@ unsigned tcb_ptx_async_source_lane(const struct tcb_ptx_ins *shfl, unsigned lane
 typedef void tcb_ptx_async_family(struct tcb_ptx_async *a);
 tcb_ptx_async_family tcb_ptx_async_masks, tcb_ptx_async_named, tcb_ptx_async_registers, tcb_ptx_async_dependent,
 	tcb_ptx_async_wgmma, tcb_ptx_async_fragments, tcb_ptx_async_tensor, tcb_ptx_async_copies, tcb_ptx_async_proxies,
-	tcb_ptx_async_mbarriers, tcb_ptx_async_bulk, tcb_ptx_async_cluster;
+	tcb_ptx_async_mbarriers, tcb_ptx_async_bulk, tcb_ptx_async_reuse, tcb_ptx_async_cluster;
 
 #endif

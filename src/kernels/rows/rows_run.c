@@ -4,7 +4,7 @@
  * matrix, blocks of a row, and call the op's micro-kernel.  rows.h says how the
  * geometry drives them.
  */
-#include "kernels/rows/rows.h"
+#include "kernels/rows/rows_dims.h"
 
 #include <assert.h>
 #include <math.h>
@@ -15,255 +15,9 @@
 #include "base/sizes.h"
 #include "base/util.h"
 #include "base/view.h"
+#include "kernels/quant_matmul/quant_matmul_types.h"
 
-enum {
-	LINE_FLOATS = 16,      /* 64 bytes: what threads write lies on lines of their own */
-	LINE_DOUBLES = 8,      /* the same */
-	STREAM_ALIGNMENT = 64, /* streaming stores of any width fault on less than their own */
-	STAGES_OVERLAPPED = 3,
-	/*
-	 * A load waits for an earlier store whose address looks alike: on a Zen 4 one with the same offset in its page,
-	 * or nearly so.  What is kept of two rows in turn lies half a page apart, and the first as x does: loops over
-	 * rows of whole KiB then load nothing that looks like what they store.  It costs half as much again where two
-	 * kept rows are whole pages apart, or a line more.
-	 */
-	PAGE_FLOATS = 1024,
-};
-
-size_t rows_operands(const struct tcb_problem *problem, struct tcb_operand out[TCB_OPERANDS_MAX])
-{
-	const struct rows_op *rows = rows_of(problem);
-	const size_t m = problem->shape.m, n = problem->shape.n, bytes = n * sizeof(float);
-	out[rows->x] = (struct tcb_operand){ "x", TCB_ROLE_INPUT, TCB_TYPE_F32, m, n, m * bytes, 1 };
-	out[rows->y] = (struct tcb_operand){ "y", TCB_ROLE_OUTPUT, TCB_TYPE_F32, m, n, m * bytes, 1 };
-	if (rows->weight >= 0)
-		out[rows->weight] = (struct tcb_operand){ "w", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, n, bytes, 0 };
-	if (rows->bias >= 0)
-		out[rows->bias] = (struct tcb_operand){ "b", TCB_ROLE_INPUT, TCB_TYPE_F32, 1, n, bytes, 0 };
-	if (!problem->shape.words.add)
-		return rows_count(rows);
-	out[rows_added(rows)] = out[rows->x];
-	out[rows_added(rows)].name = "added";
-	out[rows_sum(rows)] = out[rows->y];
-	out[rows_sum(rows)].name = "sum";
-	return rows_sum(rows) + 1;
-}
-
-double rows_flops(const struct tcb_problem *problem)
-{
-	return (rows_of(problem)->flops + problem->shape.words.add) * (double)problem->shape.m *
-	       (double)problem->shape.n;
-}
-
-double rows_traffic(const struct tcb_problem *problem)
-{
-	const struct rows_op *rows = rows_of(problem);
-	return sizeof(float) * (double)problem->shape.n *
-	       ((problem->shape.words.add ? 4.0 : 2.0) * (double)problem->shape.m + (rows->weight >= 0) +
-		(rows->bias >= 0));
-}
-
-enum tcb_status rows_check_shape(const struct tcb_op *op, const struct tcb_shape *shape, struct tcb_error *err)
-{
-	size_t bytes;
-	if (shape->k)
-		return tcb_fail(err, TCB_E_USAGE, "op %s takes a shape MxN (M rows of N values), for example 4096x%zu",
-				op->name, shape->n ? shape->n : 4096);
-	if (!shape->m || !shape->n)
-		return tcb_fail(err, TCB_E_USAGE, "op %s needs at least one row and one column, for example 1x32000",
-				op->name);
-	if (tcb_mul_size(shape->m, shape->n, &bytes) || tcb_mul_size(bytes, 4 * sizeof(float), &bytes))
-		return tcb_fail(err, TCB_E_OVERFLOW, "a %s of %zux%zu does not fit in memory", op->name, shape->m,
-				shape->n);
-	return TCB_OK;
-}
-
-/* The sizes that plan() and run() share. */
-struct dims {
-	size_t m, n;
-	size_t strips, tasks;   /* strips of a row; tasks of a phase */
-	size_t strip_blocks;    /* column blocks in a strip */
-	size_t blocks;          /* in a row, counted as if every strip had as many */
-	size_t block;           /* columns of each */
-	size_t row_blocks;      /* in a row: the last strip may have fewer than the others */
-	size_t rows_kept;       /* rows whose block statistics are kept at a time */
-	size_t row_stats;       /* doubles of one row */
-	size_t factor_floats;   /* of one row */
-	size_t factor_rows;     /* of one thread */
-	size_t scratch_row;     /* kept elements of one row, where they cannot wait in y */
-	size_t part_floats;     /* factors of the parts of a strip of one row, where the form has some */
-	size_t turns;           /* rows whose scratch and factors a thread keeps: 1 or 2 */
-	size_t kept_parts;      /* floats: of all rows, where threads share rows */
-	size_t thread_floats;   /* of one thread: factors, scratch and parts, unless kept */
-	size_t workspace_bytes; /* statistics of the kept rows, and their parts; per thread: factors, scratch, parts */
-};
-
-static int keeps(const struct rows_op *rows, const struct tcb_geometry *geometry)
-{
-	return (rows->kept_forms >> geometry->knob[TCB_KNOB_FORM] & 1u) != 0;
-}
-
-static int has_parts(const struct rows_op *rows, const struct tcb_geometry *geometry)
-{
-	return (rows->part_forms >> geometry->knob[TCB_KNOB_FORM] & 1u) != 0;
-}
-
-/* Columns of what one call of the micro-kernel reduces. */
-static size_t block_columns(const struct rows_op *rows, const struct tcb_geometry *geometry)
-{
-	const int is_whole = has_parts(rows, geometry) || geometry->knob[TCB_KNOB_STAGES] == ROWS_STAGES_GROUPED;
-	return geometry->tile[is_whole ? TCB_MACRO : TCB_MIDI].n;
-}
-
-static enum tcb_status dims_init(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-				 struct dims *out, struct tcb_error *err)
-{
-	const struct tcb_tile *macro = &geometry->tile[TCB_MACRO], *midi = &geometry->tile[TCB_MIDI];
-	size_t threads = (size_t)geometry->knob[TCB_KNOB_THREADS], per_turn, per_thread, kept;
-	const struct rows_op *rows = rows_of(problem);
-	struct dims d = { .m = problem->shape.m, .n = problem->shape.n };
-	d.strips = tcb_div_up(d.n, macro->n);
-	d.tasks = tcb_div_up(d.m, midi->m) * d.strips;
-	d.block = block_columns(rows, geometry);
-	d.row_blocks = tcb_div_up(d.n, d.block);
-	d.strip_blocks = tcb_div_up(tcb_least(macro->n, d.n), d.block);
-	d.blocks = d.strips * d.strip_blocks;
-	const int is_grouped = geometry->knob[TCB_KNOB_STAGES] == ROWS_STAGES_GROUPED;
-	d.factor_rows = is_grouped ? 2 * ROWS_GROUP_MAX : 1;
-	d.rows_kept = d.strips > 1 ? d.m : threads;
-	d.row_stats = tcb_round_up(d.blocks * rows->stats, LINE_DOUBLES);
-	d.factor_floats = tcb_round_up(d.blocks, LINE_FLOATS);
-	const int has_scratch = geometry->knob[TCB_KNOB_STREAM] > 0 && keeps(rows, geometry);
-	if (has_scratch && tcb_add_size(d.n, 2 * PAGE_FLOATS, &d.scratch_row))
-		goto overflow;
-	if (has_scratch)
-		d.scratch_row = tcb_round_up(d.n, PAGE_FLOATS) + PAGE_FLOATS / 2;
-	if (has_parts(rows, geometry))
-		d.part_floats = tcb_round_up(tcb_div_up(tcb_least(macro->n, d.n), midi->n), LINE_FLOATS);
-	if (d.strips > 1 && tcb_mul_size(d.m * d.strips, d.part_floats * sizeof(float), &d.kept_parts))
-		goto overflow;
-	d.kept_parts /= sizeof(float);
-	d.turns = geometry->knob[TCB_KNOB_STAGES] == STAGES_OVERLAPPED ? 2 : 1;
-	if (tcb_mul_size(d.rows_kept, d.row_stats * sizeof(double), &kept) ||
-	    tcb_add_size(kept, d.kept_parts * sizeof(float), &kept) ||
-	    tcb_add_size(d.scratch_row, d.kept_parts ? 0 : d.part_floats, &per_turn) ||
-	    tcb_mul_size(per_turn, d.turns, &d.thread_floats) ||
-	    tcb_add_size(d.thread_floats, d.factor_rows * d.factor_floats + (has_scratch ? PAGE_FLOATS : 0),
-			 &d.thread_floats) ||
-	    tcb_mul_size(d.thread_floats, threads * sizeof(float), &per_thread) ||
-	    tcb_add_size(kept, per_thread, &d.workspace_bytes))
-		goto overflow;
-	*out = d;
-	return TCB_OK;
-overflow:
-	return tcb_fail(err, TCB_E_OVERFLOW, "the workspace of this geometry does not fit in memory");
-}
-
-static enum tcb_status check_knobs(const struct tcb_problem *problem, const struct tcb_geometry *geometry,
-				   struct tcb_error *err)
-{
-	const char *name = problem->op_name;
-	const int32_t *knob = geometry->knob;
-	int32_t form = knob[TCB_KNOB_FORM], stream = knob[TCB_KNOB_STREAM];
-	const int32_t asks = knob[TCB_KNOB_ASKS];
-	if (knob[TCB_KNOB_THREADS] < 1 || knob[TCB_KNOB_PREFETCH] < 0 || knob[TCB_KNOB_SCHED] < 0 ||
-	    knob[TCB_KNOB_HINT] < 0 || (stream != 0 && stream != 1) || knob[TCB_KNOB_STAGES] < 1 ||
-	    knob[TCB_KNOB_STAGES] > ROWS_STAGES_GROUPED)
-		return tcb_fail(
-			err, TCB_E_ILLEGAL,
-			"%s needs the knobs threads, sched, prefetch, hint, stream (0 or 1), stages (1 to %d), asks",
-			name, ROWS_STAGES_GROUPED);
-	if (asks != 1 && asks != 2 && asks != ROWS_ASKS_MAX)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s asks for a line 1, 2 or %d times", name, ROWS_ASKS_MAX);
-	if (asks > 1 && (knob[TCB_KNOB_STAGES] == 1 || knob[TCB_KNOB_HINT] != TCB_HINT_T1))
-		return tcb_fail(err, TCB_E_ILLEGAL,
-				"asks above 1 needs stages above 1 and hint=t1: others are not dropped");
-	if (knob[TCB_KNOB_HINT] > TCB_HINT_T1 ||
-	    (knob[TCB_KNOB_STAGES] > 1 && knob[TCB_KNOB_PREFETCH] && knob[TCB_KNOB_HINT] != TCB_HINT_T1))
-		return tcb_fail(err, TCB_E_ILLEGAL,
-				"%s prefetches with hint=t1 (stages above 1: a row is too long for the first cache) or "
-				"hint=t0",
-				name);
-	if (!knob[TCB_KNOB_PREFETCH] && (knob[TCB_KNOB_HINT] != TCB_HINT_T0 || asks > 1))
-		return tcb_fail(err, TCB_E_ILLEGAL, "prefetch=0 asks for nothing: it must be hint=t0 and asks=1");
-	if (form < 0 || !(rows_of(problem)->forms >> form & 1u))
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no form=%s", name,
-				form < 0 ? "(unset)" : tcb_knob_word(TCB_KNOB_FORM, form));
-	return TCB_OK;
-}
-
-enum tcb_status rows_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct tcb_plan *out,
-			  struct tcb_error *err)
-{
-	const struct rows_op *rows = rows_of(problem);
-	const struct tcb_tile *tile = geometry->tile;
-	struct dims dims;
-	memset(out, 0, sizeof(*out));
-	const struct tcb_variant *variant = tcb_variant_find(problem->op, problem->contract, geometry);
-	if (!variant || !variant->entry)
-		return tcb_fail(err, TCB_E_ILLEGAL, "%s has no kernel for this isa and micro.n=%zu", problem->op_name,
-				tile[TCB_MICRO].n);
-	const size_t lanes = tcb_float_lanes((int32_t)variant->isa), chains = variant->micro.n / lanes;
-	TCB_TRY(check_knobs(problem, geometry, err));
-	TCB_TRY(dims_init(problem, geometry, &dims, err));
-	if (dims.n > variant->micro.n && !rows_has_loops(chains))
-		return tcb_fail(err, TCB_E_ILLEGAL,
-				"micro.n=%zu holds whole rows; longer ones are taken in steps of %zu or %zu columns",
-				variant->micro.n, 2 * lanes, ROWS_CHAINS_MOST * lanes);
-	int32_t threads = geometry->knob[TCB_KNOB_THREADS], form = geometry->knob[TCB_KNOB_FORM];
-	int is_streamed = geometry->knob[TCB_KNOB_STREAM] == 1;
-	if ((size_t)threads > dims.tasks)
-		return tcb_fail(err, TCB_E_ILLEGAL, "threads=%d, but midi.m=%zu and macro.n=%zu make only %zu tasks",
-				threads, tile[TCB_MIDI].m, tile[TCB_MACRO].n, dims.tasks);
-	if (dims.strips > 1 && threads == 1)
-		return tcb_fail(err, TCB_E_ILLEGAL, "macro.n=%zu shares a row of %zu between threads, but threads=1",
-				tile[TCB_MACRO].n, dims.n);
-	if (is_streamed && dims.strips > 1 && keeps(rows, geometry))
-		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs whole rows in a task: macro.n of at least %zu",
-				dims.n);
-	if (has_parts(rows, geometry) && tile[TCB_MIDI].n % LINE_FLOATS)
-		return tcb_fail(err, TCB_E_ILLEGAL, "form=%s needs parts of whole lines, midi.n a multiple of %d",
-				tcb_knob_word(TCB_KNOB_FORM, form), LINE_FLOATS);
-	if (geometry->knob[TCB_KNOB_STAGES] == 2 &&
-	    ((size_t)geometry->knob[TCB_KNOB_PREFETCH] / sizeof(float) < dims.n || dims.strips > 1 || dims.m == 1 ||
-	     dims.n <= variant->micro.n))
-		return tcb_fail(
-			err, TCB_E_ILLEGAL,
-			"stages=2 fetches the next row while one is stored: it needs prefetch of a row or more, "
-			"several rows, and rows that are whole and longer than micro.n");
-	if (geometry->knob[TCB_KNOB_STAGES] == STAGES_OVERLAPPED &&
-	    (dims.strips > 1 || dims.m == 1 || tile[TCB_MIDI].m == 1 || dims.n <= variant->micro.n))
-		return tcb_fail(
-			err, TCB_E_ILLEGAL,
-			"stages=3 stores a row while the next is reduced: it needs midi.m above 1, and rows that are "
-			"whole and longer than micro.n");
-	if (geometry->knob[TCB_KNOB_STAGES] == ROWS_STAGES_GROUPED &&
-	    (!rows->has_groups || form != TCB_FORM_ONEPASS || dims.strips > 1 || dims.n <= variant->micro.n ||
-	     tile[TCB_MIDI].m > ROWS_GROUP_MAX || dims.m <= tile[TCB_MIDI].m ||
-	     geometry->knob[TCB_KNOB_SCHED] != TCB_SCHED_STATIC || tile[TCB_MIDI].n % LINE_FLOATS))
-		return tcb_fail(
-			err, TCB_E_ILLEGAL,
-			"stages=4 stores the rows of a task while those of the next are reduced: it needs an op "
-			"with weights, form=onepass, sched=static, midi.m of at most %d and less than the rows, "
-			"midi.n of whole lines, and whole rows longer than micro.n",
-			ROWS_GROUP_MAX);
-	if (is_streamed && !tcb_cpu_isa(variant->isa)->has_stream)
-		return tcb_fail(err, TCB_E_ILLEGAL, "stream=1 needs stores past the caches, which isa=%s has not",
-				tcb_isa_text(variant->isa));
-	if (dims.n <= variant->micro.n && form != (int32_t)rows_first_form(rows))
-		return tcb_fail(err, TCB_E_ILLEGAL, "rows of %zu stay in registers, whatever the form: it must be %s",
-				dims.n, tcb_knob_word(TCB_KNOB_FORM, rows_first_form(rows)));
-	const size_t block = tcb_least(block_columns(rows, geometry), dims.n);
-	out->problem = *problem;
-	out->geometry = *geometry;
-	out->variant = variant;
-	out->workspace_bytes = dims.workspace_bytes;
-	out->threads = (unsigned)threads;
-	/* Additions that a term of a block's sum goes through: steps, left-over vectors, chains, lanes. */
-	rows->bound((enum tcb_form)form, block,
-		    (double)(block / variant->micro.n + chains + chains + tcb_log2_up(lanes)), out);
-	return TCB_OK;
-}
+enum { STREAM_ALIGNMENT = 64 /* streaming stores of any width fault on less than their own */ };
 
 /* What one task works on: its tile of the matrix, and its strip's column blocks. */
 struct task {
@@ -278,13 +32,17 @@ struct task {
 struct run {
 	const struct rows_op *rows;
 	const struct tcb_plan *plan;
-	struct dims dims;
+	struct rows_dims dims;
 	struct tcb_partition tiles; /* midi.m rows x macro.n columns: one task each */
 	rows_micro_fn *micro;
 	const float *x, *weight, *bias; /* with the word add X is SUM, of these two */
 	const float *terms[2];
 	float *sum;
 	float *y;
+	/* Where x or y is of 16 bits: all four as they are in memory, the two of add or NULL. */
+	const void *stored_x, *stored_added;
+	void *stored_sum, *stored_y;
+	const struct qmm_types *types;
 	double *stats;     /* [kept row][block][stat] */
 	float *kept_parts; /* [row][strip][part] */
 	float *per_thread;
@@ -294,7 +52,7 @@ struct run {
 
 static void task_init(const struct run *run, size_t index, unsigned thread, struct task *out)
 {
-	const struct dims *d = &run->dims;
+	const struct rows_dims *d = &run->dims;
 	struct tcb_view columns;
 	tcb_partition_tile(&run->tiles, index, &out->tile);
 	enum tcb_status status = tcb_view_init(&columns, 1, &out->tile.extent[1], NULL);
@@ -310,8 +68,8 @@ static void task_init(const struct run *run, size_t index, unsigned thread, stru
 	out->scratch = out->parts + (d->kept_parts ? 0 : d->turns * d->part_floats);
 	if (d->kept_parts)
 		out->parts = run->kept_parts + (out->tile.start[0] * d->strips + index % d->strips) * d->part_floats;
-	out->scratch +=
-		((uintptr_t)run->x - (uintptr_t)out->scratch) / sizeof(float) % PAGE_FLOATS / LINE_FLOATS * LINE_FLOATS;
+	out->scratch += ((uintptr_t)run->x - (uintptr_t)out->scratch) / sizeof(float) % ROWS_PAGE_FLOATS /
+			ROWS_LINE_FLOATS * ROWS_LINE_FLOATS;
 }
 
 /* Where what is kept of row R of the task waits: in scratch, or in the results. */
@@ -621,28 +379,103 @@ static void wide_row(const struct run *run, const struct task *task, size_t r)
 	run->rows->wide(&call);
 }
 
-/* Rows that fit into the registers of one step. */
-static void register_task(void *ctx, size_t index, unsigned thread)
+/* Rows of the task, which fit into the registers of one step. */
+static void register_rows(const struct run *run, const struct task *task)
 {
-	const struct run *run = ctx;
-	struct task task;
-	task_init(run, index, thread, &task);
-	add_rows(run, &task, 0, task.tile.extent[0]);
+	add_rows(run, task, 0, task->tile.extent[0]);
 	struct rows_call call = run->call;
 	call.stage = ROWS_WHOLE;
 	call.stride = run->dims.n;
 	call.prefetch = run->prefetch[ROWS_REDUCE];
 	call.fence = run->call.stream;
-	for (size_t r = 0; r < task.tile.extent[0]; r++) {
-		aim(run, &task, r, &task.block, &call);
-		call.rows = task.tile.extent[0] - r;
+	for (size_t r = 0; r < task->tile.extent[0]; r++) {
+		aim(run, task, r, &task->block, &call);
+		call.rows = task->tile.extent[0] - r;
 		call.stream = run->call.stream && is_aligned(call.y, call.rows, call.stride);
 		run->micro(&call);
 		r += call.rows_done;
 		if (call.rows_done == call.rows)
 			return;
-		wide_row(run, &task, r);
+		wide_row(run, task, r);
 	}
+}
+
+static void register_task(void *ctx, size_t index, unsigned thread)
+{
+	struct task task;
+	task_init(ctx, index, thread, &task);
+	register_rows(ctx, &task);
+}
+
+/* ---- rows of 16 bits ---- */
+
+/* Aims OWN at row ROW of RUN: its x, or the sum of two, as floats, which are in X where memory has none; Y and X have
+ * room for a row. */
+static void open_row(const struct run *run, size_t row, float *x, float *y, struct run *own)
+{
+	const enum tcb_type type = rows_x_type(&run->plan->problem);
+	const size_t n = run->dims.n, at = row * n * tcb_type_bytes(type);
+	own->y = rows_y_type(&run->plan->problem) == TCB_TYPE_F32 ? run->y + row * n : y;
+	if (type == TCB_TYPE_F32) {
+		own->x = run->x + row * n;
+		for (int i = 0; run->sum && i < 2; i++)
+			own->terms[i] = run->terms[i] + row * n;
+		own->sum = run->sum ? run->sum + row * n : NULL;
+		return;
+	}
+	own->x = x;
+	own->sum = NULL;
+	run->types->widen(type, (const char *)run->stored_x + at, n, x);
+	if (!run->stored_added)
+		return;
+	run->types->widen(type, (const char *)run->stored_added + at, n, y);
+	for (size_t i = 0; i < n; i++)
+		x[i] += y[i];
+	run->types->narrow(type, x, n, (char *)run->stored_sum + at);
+	run->types->widen(type, (char *)run->stored_sum + at, n, x);
+}
+
+/* midi.m rows, one after another; they come and go by way of floats in the first caches, and whole. */
+static void converted_task(void *ctx, size_t index, unsigned thread)
+{
+	const struct run *run = ctx;
+	const struct rows_dims *d = &run->dims;
+	const size_t rows = run->plan->geometry.tile[TCB_MIDI].m, end = tcb_least((index + 1) * rows, d->m);
+	const enum tcb_type type = rows_y_type(&run->plan->problem);
+	float *x = run->per_thread + (thread + 1) * d->thread_floats - ROWS_OWN * d->own_row, *y = x + d->own_row;
+	struct run own = *run;
+	struct task task;
+	own.call.stream = 0;
+	memset(own.prefetch, 0, sizeof(own.prefetch));
+	for (size_t row = index * rows; row < end; row++) {
+		open_row(run, row, x, y, &own);
+		task_init(&own, 0, thread, &task);
+		if (d->n <= run->plan->variant->micro.n)
+			register_rows(&own, &task);
+		else
+			whole_row(&own, &task, 0, 0);
+		if (type != TCB_TYPE_F32)
+			run->types->narrow(type, y, d->n, (char *)run->stored_y + row * d->n * tcb_type_bytes(type));
+	}
+}
+
+static void run_converted(struct run *run, void *const operand[], enum tcb_sched sched, struct tcb_pool *pool)
+{
+	const int is_added = run->plan->problem.shape.words.add != 0;
+	struct tcb_view row;
+	run->stored_x = operand[run->rows->x];
+	run->stored_y = operand[run->rows->y];
+	run->stored_added = is_added ? operand[rows_added(run->rows)] : NULL;
+	run->stored_sum = is_added ? operand[rows_sum(run->rows)] : NULL;
+	run->types = qmm_types_of(run->plan->variant->isa);
+	run->dims.strips = 1;
+	enum tcb_status status = tcb_view_init(&row, 2, (const size_t[]){ 1, run->dims.n }, NULL);
+	assert(status == TCB_OK);
+	status = tcb_partition_init(&run->tiles, &row, (const size_t[]){ 1, run->dims.n }, NULL);
+	assert(status == TCB_OK);
+	(void)status;
+	tcb_pool_run_last(pool, run->plan->threads, sched,
+			  tcb_div_up(run->dims.m, run->plan->geometry.tile[TCB_MIDI].m), converted_task, run);
 }
 
 void rows_run(const struct tcb_plan *plan, void *const operand[], void *workspace, struct tcb_pool *pool)
@@ -672,7 +505,7 @@ void rows_run(const struct tcb_plan *plan, void *const operand[], void *workspac
 	run.prefetch[g->knob[TCB_KNOB_STAGES] == 2 ? ROWS_APPLY : ROWS_REDUCE] = (size_t)g->knob[TCB_KNOB_PREFETCH];
 	enum tcb_sched sched = (enum tcb_sched)g->knob[TCB_KNOB_SCHED];
 	struct tcb_view matrix;
-	enum tcb_status status = dims_init(&plan->problem, g, &run.dims, NULL);
+	enum tcb_status status = rows_dims_init(&plan->problem, g, &run.dims, NULL);
 	assert(status == TCB_OK);
 	status = tcb_view_init(&matrix, 2, (const size_t[]){ run.dims.m, run.dims.n }, NULL);
 	assert(status == TCB_OK);
@@ -683,6 +516,10 @@ void rows_run(const struct tcb_plan *plan, void *const operand[], void *workspac
 	run.stats = workspace;
 	run.kept_parts = (float *)(void *)(run.stats + run.dims.rows_kept * run.dims.row_stats);
 	run.per_thread = run.kept_parts + run.dims.kept_parts;
+	if (run.dims.own_row) {
+		run_converted(&run, operand, sched, pool);
+		return;
+	}
 	if (run.dims.strips > 1) {
 		tcb_pool_run(pool, plan->threads, sched, run.dims.tasks, reduce_task, &run);
 		tcb_pool_run_last(pool, plan->threads, sched, run.dims.tasks, apply_task, &run);
@@ -693,8 +530,8 @@ void rows_run(const struct tcb_plan *plan, void *const operand[], void *workspac
 		return;
 	}
 	tcb_pool_run_last(pool, plan->threads, sched, run.dims.tasks,
-			  run.dims.n <= plan->variant->micro.n            ? register_task
-			  : g->knob[TCB_KNOB_STAGES] == STAGES_OVERLAPPED ? overlapped_task
-									  : whole_task,
+			  run.dims.n <= plan->variant->micro.n                 ? register_task
+			  : g->knob[TCB_KNOB_STAGES] == ROWS_STAGES_OVERLAPPED ? overlapped_task
+									       : whole_task,
 			  &run);
 }
