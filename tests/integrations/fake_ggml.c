@@ -21,7 +21,7 @@ struct ggml_context {
 };
 
 enum fake_fault fake_fault;
-long fake_cpu_product_ns = -1;
+long fake_cpu_token_ns = -1;
 int fake_node_flags;
 
 __attribute__((visibility("default"))) const char *ggml_version(void);
@@ -472,9 +472,11 @@ static long spent_ns(void)
 
 static enum ggml_status cpu_graph_compute(struct ggml_backend *backend, struct ggml_cgraph *graph)
 {
-	const long end = spent_ns() + fake_cpu_product_ns * graph->count;
+	long end = spent_ns();
 
 	(void)backend;
+	for (int i = 0; i < graph->count; i++)
+		end += fake_cpu_token_ns * (long)graph->node[i]->ne[1];
 	for (int i = 0; i < graph->count; i++)
 		if ((int)graph->node[i]->op == FAKE_FLASH_ATTN_EXT)
 			fake_compute_attention(graph->node[i]);
@@ -496,5 +498,5 @@ struct ggml_backend *ggml_backend_init_by_type(int type, const char *parameters)
 					       .device = &device };
 
 	(void)parameters;
-	return type == GGML_BACKEND_DEVICE_TYPE_CPU && fake_cpu_product_ns >= 0 ? &backend : NULL;
+	return type == GGML_BACKEND_DEVICE_TYPE_CPU && fake_cpu_token_ns >= 0 ? &backend : NULL;
 }

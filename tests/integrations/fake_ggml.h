@@ -45,8 +45,8 @@ extern enum fake_fault fake_fault;
 /* Flags of the nodes that a graph is made for. */
 extern int fake_node_flags;
 
-/* What a product of its own CPU backend takes; negative: it has no such backend. */
-extern long fake_cpu_product_ns;
+/* What a product of its own CPU backend takes for each token, in ns; negative: it has no such backend. */
+extern long fake_cpu_token_ns;
 
 /* The parameters of attention, as a node has them: scores are multiplied, heads have biases, up to which scores go. */
 struct fake_scores {

@@ -307,7 +307,7 @@ static void test_declines(void **state)
 /* Its products take no time: formats are not to be tried beside them. */
 static int load_with_cpu(void **state)
 {
-	fake_cpu_product_ns = 0;
+	fake_cpu_token_ns = 0;
 	setenv("TCBTUNE_ALL_FORMATS", "1", 1);
 	return plugin_load(state);
 }

@@ -82,7 +82,7 @@ static void test_leaves_attention_that_it_does_not_know(void **state)
 	char said[2048];
 
 	(void)state;
-	fake_cpu_product_ns = 0;
+	fake_cpu_token_ns = 0;
 	setenv("TCBTUNE_ALL_FORMATS", "1", 1); /* not tried beside products that take no time */
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		fake_fault = faults[i].fault;
@@ -91,11 +91,11 @@ static void test_leaves_attention_that_it_does_not_know(void **state)
 			fail_msg("of fault %d it was said: %s", (int)faults[i].fault, said);
 	}
 	unsetenv("TCBTUNE_ALL_FORMATS");
-	fake_cpu_product_ns = -1;
+	fake_cpu_token_ns = -1;
 	fake_fault = FAKE_FINE;
 }
 
-/* Formats that are taken of two: one token's products of the host take FAKE_CPU_PRODUCT_NS. */
+/* Formats that are taken of two: for each token a product of the host takes FAKE_CPU_TOKEN_NS. */
 static int count_taken(void)
 {
 	struct ggml_backend_buffer_type *type = plugin_device()->iface.get_buffer_type(plugin_device());
@@ -123,11 +123,11 @@ static void test_leaves_to_the_host_what_it_does_faster(void **state)
 	int with_fast, with_slow;
 
 	(void)state;
-	fake_cpu_product_ns = 0;
+	fake_cpu_token_ns = 0;
 	with_fast = in_child(count_taken, of_fast, sizeof(of_fast));
-	fake_cpu_product_ns = TEST_IS_INSTRUMENTED ? 200000000 : 10000000;
+	fake_cpu_token_ns = TEST_IS_INSTRUMENTED ? 60000000 : 3000000;
 	with_slow = in_child(count_taken, of_slow, sizeof(of_slow));
-	fake_cpu_product_ns = -1;
+	fake_cpu_token_ns = -1;
 	assert_int_equal(with_fast, 0);
 	assert_non_null(strstr(of_fast, "weights of Q4_K stay with the host"));
 	assert_non_null(strstr(of_fast, "weights of Q3_K stay with the host"));
