@@ -37,7 +37,7 @@ struct matmul_gpu {
 
 void matmul_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
 		     const struct tcb_geometry *geometry, struct matmul_gpu *out);
-/* Of 16 bits, with the word bits: so few rows that their sums, which may not be split, leave SMs without work. */
+/* Of 16 bits, so few rows that reading B is all that counts. */
 int matmul_gpu_is_few(const struct tcb_problem *problem);
 /* Registers that are enough for a thread (held against ptxas by a test). */
 unsigned matmul_gpu_registers(const struct matmul_gpu *g);

@@ -46,10 +46,12 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	out[count] = *a;
 	out[count++].which = TCB_MICRO;
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_M, TCB_MACRO);
-	for (size_t rows = 16; rows < m && a->count < TCB_AXIS_VALUES_MAX - 1; rows *= 2)
+	for (size_t rows = 16; rows < m && a->count < TCB_AXIS_VALUES_MAX - 3; rows *= 2)
 		tcb_axis_add(a, rows);
 	tcb_axis_add(a, m > 16 ? m : 16);
 	/* A tile may be larger than the problem: then it is the macro tile as well. */
+	for (size_t rows = 2 * tcb_most(m, 16); has_wgmma && rows <= 64; rows *= 2)
+		tcb_axis_add(a, rows);
 	a = tcb_axis_tile(out, &count, TCB_AXIS_TILE_N, TCB_MACRO);
 	for (size_t columns = n; columns <= 256 || columns == n; columns *= 2)
 		tcb_axis_add(a, columns);

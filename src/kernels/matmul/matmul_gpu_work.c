@@ -148,7 +148,7 @@ void matmul_gpu_plan(const struct tcb_problem *problem, const struct tcb_target 
 
 int matmul_gpu_is_few(const struct tcb_problem *problem)
 {
-	return problem->shape.words.bits && problem->op->type != TCB_TYPE_F32 && problem->shape.m <= 32;
+	return problem->op->type != TCB_TYPE_F32 && problem->shape.m <= 32;
 }
 
 static const char *misfit(const struct matmul_gpu *g)
