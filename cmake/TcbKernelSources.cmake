@@ -109,6 +109,8 @@ function(tcb_isa_flags out source is_unsanitized)
 			endif()
 		elseif(TCB_ONLY_KERNELS) # a third of the time; intrinsics are the same, preset aarch64 has the rest
 			list(APPEND flags -O1)
+		elseif(TCB_ABSENT_ISAS_SOON AND CMAKE_MATCH_1 STREQUAL scalar) # nobody times it there; presets dev and portable have the rest
+			list(APPEND flags -DTCB_SOON -Wno-maybe-uninitialized)
 		endif()
 	endif()
 	set(${out} ${flags} PARENT_SCOPE)

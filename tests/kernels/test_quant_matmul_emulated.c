@@ -47,6 +47,12 @@ static struct tcb_problem in_halves(struct tcb_problem p, unsigned capability, c
 	return p;
 }
 
+/* Of the ways, a few, each like no other: the parts have them by turns, instrumented every sixth one is taken. */
+static int is_of_part(size_t i)
+{
+	return TEST_IS_INSTRUMENTED ? i % 6 == 0 : !test_part() || i % TEST_PARTS + 1 == test_part();
+}
+
 /* Each way in which weights, activations and results can go. */
 static void every_way_is_right(void **state)
 {
@@ -139,11 +145,12 @@ static void every_way_is_right(void **state)
 		  "4" },
 	};
 	(void)state;
-	const int is_short = TEST_IS_INSTRUMENTED || test_part() == 1;
-	const size_t count = sizeof cases / sizeof *cases - is_short;
+	const size_t count = sizeof cases / sizeof *cases - (TEST_IS_INSTRUMENTED || test_part() == 1);
 	size_t piece = 0, halves = 0;
-	/* The formats by turns: all of them meet both kernels; instrumented, every third one. */
-	for (size_t i = 0; i < count; i += 1 + 2 * TEST_IS_INSTRUMENTED) {
+	/* The formats by turns: all of them meet both kernels. */
+	for (size_t i = 0; i < count; i++) {
+		if (!is_of_part(i))
+			continue;
 		const struct tcb_shape *s = &cases[i].shape;
 		struct tcb_problem p = problem_of(op_names[i % OPS], s->m, s->n, s->k);
 		p.shape.words.add = i % 2;
@@ -165,8 +172,7 @@ static void every_way_is_right(void **state)
 		try_one(&pieces, cases[i].capability, cases[i].geometry);
 		piece++;
 	}
-	assert_true(is_short || piece >= PIECE_OPS);
-	assert_true(TEST_IS_INSTRUMENTED || halves >= 4);
+	assert_true(!test_takes_all() || (piece >= PIECE_OPS && halves >= 4));
 }
 
 /* prep=grid: units of activations that warps of all blocks prepare; slices, clusters, tiles of tokens, one block alone.
@@ -369,8 +375,7 @@ static void every_way_is_right_q8(void **state)
 			struct tcb_problem p = problem_q8(op_names[o], s->m, s->n, s->k);
 			const int is_coarse = (o + i) % 2 && tcb_quant_group(p.op->format) == 256;
 			char text[400];
-			const int is_for_another = test_part() && (o / 2 + i) % 2 != test_part() % 2;
-			if (is_for_another || (TEST_IS_INSTRUMENTED && (o + i) % 3))
+			if (!is_of_part(o / 2 + i))
 				continue;
 			snprintf(text, sizeof text, "%s,group=%d", cases[i].geometry, is_coarse ? 256 : 32);
 			if (o % 2)
@@ -385,13 +390,12 @@ static void every_way_is_right_q8(void **state)
 			char text[400], why[TCB_WHY_MAX];
 			snprintf(text, sizeof text, "%s,group=32", cases[i].geometry);
 			const struct tcb_geometry g = gpu_geometry(text);
-			if (tcb_constraint_violated(p.op, &p, &target, &g, 1, why) ||
-			    (TEST_IS_INSTRUMENTED && (o + i) % 3))
+			if (!is_of_part(o / 2 + i) || tcb_constraint_violated(p.op, &p, &target, &g, 1, why))
 				continue;
 			try_one(&p, cases[i].capability, text);
 			pieces++;
 		}
-	assert_true(TEST_IS_INSTRUMENTED || pieces >= 2 * PIECE_OPS);
+	assert_true(!test_takes_all() || pieces >= 2 * PIECE_OPS);
 }
 
 /* COUNT shapes of the op NAME in turn: the default and a geometry drawn from SEED of each capability that has its
