@@ -8,7 +8,7 @@
  * goes by; with other steps ROWS query rows by a few vectors of the head are, while
  * a step's tokens go by.
  */
-#include "kernels/attention/attention_ahead.h"
+#include "kernels/attention/attention_twelve.h"
 
 enum {
 	ROWS_TOGETHER = LANES < 8 ? LANES : 8,
@@ -53,6 +53,55 @@ SIMD_INLINE int have_nan(const void *const *rows, size_t begin, size_t end, size
 struct span {
 	size_t head, end_head, begin, end;
 };
+
+/* Whether tiles of twelve sums go over KIND (attention_twelve.h): of three query rows of a KV head and more. */
+SIMD_INLINE int has_twelve(const struct attention_call *call, const int kind)
+{
+	return LANES == 8 && (kind == TCB_KV_KIND_F16 || kind == TCB_KV_KIND_BF16) && call->head_rows >= 3;
+}
+
+#if LANES == 8
+
+/* Scores, or with IS_V values, of ROWS rows of each head from its row FIRST on, TOKENS tokens at a time and then one.
+ */
+SIMD_INLINE void twelve_of_rows(const struct attention_call *call, const int kind, const int is_v, const int rows,
+				const int tokens, const struct span *span, size_t first)
+{
+	size_t t = span->begin;
+	for (; t + (size_t)tokens <= span->end; t += (size_t)tokens)
+		if (is_v)
+			add_twelve(call, kind, rows, tokens, span->head, span->end_head, t, first);
+		else
+			score_twelve(call, kind, rows, tokens, span->head, span->end_head, t, first);
+	for (; t < span->end; t++)
+		if (is_v)
+			add_twelve(call, kind, rows, 1, span->head, span->end_head, t, first);
+		else
+			score_twelve(call, kind, rows, 1, span->head, span->end_head, t, first);
+}
+
+SIMD_INLINE void twelve(const struct attention_call *call, const int kind, const int is_v, const struct span *span)
+{
+	const size_t rows = call->head_rows;
+	size_t r = 0;
+	for (; r + 4 <= rows; r += 4)
+		twelve_of_rows(call, kind, is_v, 4, 3, span, r);
+	for (; r + 3 <= rows; r += 3)
+		twelve_of_rows(call, kind, is_v, 3, 3, span, r);
+	for (; r + 2 <= rows; r += 2)
+		twelve_of_rows(call, kind, is_v, 2, 6, span, r);
+	for (; r < rows; r++)
+		twelve_of_rows(call, kind, is_v, 1, 6, span, r);
+}
+
+#else
+
+SIMD_INLINE void twelve(const struct attention_call *call, const int kind, const int is_v, const struct span *span)
+{
+	(void)call, (void)kind, (void)is_v, (void)span;
+}
+
+#endif
 
 /* --- scores --- */
 
@@ -127,6 +176,10 @@ SIMD_INLINE void scores(const struct attention_call *call, const int kind, const
 	enum { MOST = ROWS_TOGETHER };
 	const size_t rows = call->head_rows;
 	size_t r = 0;
+	if (has_twelve(call, kind)) {
+		twelve(call, kind, 0, span);
+		return;
+	}
 	for (; MOST >= 8 && r + 8 <= rows; r += 8)
 		score_rows(call, kind, is_whole, MOST >= 8 ? 8 : 1, span, r);
 	for (; MOST >= 4 && r + 4 <= rows; r += 4)
@@ -299,6 +352,8 @@ SIMD_INLINE void values_of_span(const struct attention_call *call, const int kin
 	const struct head head = head_of(call, span->head, call->v_apart);
 	if (call->step)
 		values(call, kind, is_whole, &head, span->begin, span->end);
+	else if (has_twelve(call, kind))
+		twelve(call, kind, 1, span);
 	else
 		values_of_few(call, kind, is_whole, span);
 }
@@ -310,14 +365,18 @@ SIMD_INLINE struct span span_of(const struct attention_call *call, size_t t, siz
 }
 
 /* A step's tokens of all heads before the next step: a token's heads lie side by side. */
-SIMD_INLINE size_t step_of(const struct attention_call *call)
+SIMD_INLINE size_t step_of(const struct attention_call *call, const int kind)
 {
-	return call->step ? call->step : attention_least_step(LANES, call->head_rows);
+	if (call->step)
+		return call->step;
+	if (has_twelve(call, kind))
+		return call->head_rows % 4 == 0 || call->head_rows % 4 == 3 ? 3 : 6;
+	return attention_least_step(LANES, call->head_rows);
 }
 
 SIMD_INLINE void all_scores(const struct attention_call *call, const int kind, const int is_whole)
 {
-	const size_t step = step_of(call), spans = call->step ? call->heads : 1;
+	const size_t step = step_of(call, kind), spans = call->step ? call->heads : 1;
 	const int is_fp8 = kind == TCB_KV_KIND_FP8;
 	for (size_t t = 0; t < call->tokens; t += step) {
 		const size_t end = t + step < call->tokens ? t + step : call->tokens;
@@ -334,7 +393,7 @@ SIMD_INLINE void all_scores(const struct attention_call *call, const int kind, c
 
 SIMD_INLINE void all_values(const struct attention_call *call, const int kind, const int is_whole)
 {
-	const size_t step = step_of(call), spans = call->step ? call->heads : 1;
+	const size_t step = step_of(call, kind), spans = call->step ? call->heads : 1;
 	const int is_fp8 = kind == TCB_KV_KIND_FP8;
 	for (size_t t = 0; t < call->tokens; t += step) {
 		const size_t end = t + step < call->tokens ? t + step : call->tokens;
@@ -402,11 +461,17 @@ TCB_KV_KIND_LIST(OF_KIND)
 			around_tiles(call, 1);                                                       \
 		v_flush_end(before);                                                                 \
 	}
-#define ATTENTION_TABLE(kv, ...)                                                                         \
+/* Where contract f16 has a kernel of its own for blocks (attention_halves_kernels.c) the row has no name and ends the
+ * table. */
+#define IS_BLOCKS(kind) ((kind) == TCB_KV_KIND_Q80 || (kind) == TCB_KV_KIND_Q40)
+#define HAS_HALVES(K, V) (LANES == 8 && IS_BLOCKS(TCB_KV_KIND_##K) && IS_BLOCKS(TCB_KV_KIND_##V))
+#define HALF_NAME(kv, K, V) \
+	HAS_HALVES(K, V) ? NULL : "attention_decode_" #kv "_half_" SIMD_TEXT "_1x" SIMD_STRING(LANES)
+#define ATTENTION_TABLE(kv, ID, K, V, ...)                                                               \
 	const struct tcb_variant SIMD_NAME(attention_decode_##kv##_variants)[] = {                       \
 		ATTENTION_ROW(decode_##kv, TCB_CONTRACT_F32, "f32", 1, LANES, SIMD_NAME(attention_##kv)) \
-			ATTENTION_ROW(decode_##kv, TCB_CONTRACT_F16, "half", 1, LANES,                   \
-				      SIMD_NAME(attention_##kv)){ .name = NULL },                        \
+			ATTENTION_NAMED_ROW(HALF_NAME(kv, K, V), TCB_CONTRACT_F16, 1, LANES,             \
+					    SIMD_NAME(attention_##kv)){ .name = NULL },                  \
 	};
 
 TCB_KV_LIST(ATTENTION_KERNEL, )
