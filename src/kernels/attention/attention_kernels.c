@@ -54,55 +54,6 @@ struct span {
 	size_t head, end_head, begin, end;
 };
 
-/* Whether tiles of twelve sums go over KIND (attention_twelve.h): of three query rows of a KV head and more. */
-SIMD_INLINE int has_twelve(const struct attention_call *call, const int kind)
-{
-	return LANES == 8 && (kind == TCB_KV_KIND_F16 || kind == TCB_KV_KIND_BF16) && call->head_rows >= 3;
-}
-
-#if LANES == 8
-
-/* Scores, or with IS_V values, of ROWS rows of each head from its row FIRST on, TOKENS tokens at a time and then one.
- */
-SIMD_INLINE void twelve_of_rows(const struct attention_call *call, const int kind, const int is_v, const int rows,
-				const int tokens, const struct span *span, size_t first)
-{
-	size_t t = span->begin;
-	for (; t + (size_t)tokens <= span->end; t += (size_t)tokens)
-		if (is_v)
-			add_twelve(call, kind, rows, tokens, span->head, span->end_head, t, first);
-		else
-			score_twelve(call, kind, rows, tokens, span->head, span->end_head, t, first);
-	for (; t < span->end; t++)
-		if (is_v)
-			add_twelve(call, kind, rows, 1, span->head, span->end_head, t, first);
-		else
-			score_twelve(call, kind, rows, 1, span->head, span->end_head, t, first);
-}
-
-SIMD_INLINE void twelve(const struct attention_call *call, const int kind, const int is_v, const struct span *span)
-{
-	const size_t rows = call->head_rows;
-	size_t r = 0;
-	for (; r + 4 <= rows; r += 4)
-		twelve_of_rows(call, kind, is_v, 4, 3, span, r);
-	for (; r + 3 <= rows; r += 3)
-		twelve_of_rows(call, kind, is_v, 3, 3, span, r);
-	for (; r + 2 <= rows; r += 2)
-		twelve_of_rows(call, kind, is_v, 2, 6, span, r);
-	for (; r < rows; r++)
-		twelve_of_rows(call, kind, is_v, 1, 6, span, r);
-}
-
-#else
-
-SIMD_INLINE void twelve(const struct attention_call *call, const int kind, const int is_v, const struct span *span)
-{
-	(void)call, (void)kind, (void)is_v, (void)span;
-}
-
-#endif
-
 /* --- scores --- */
 
 /* ROWS rows of each head from its row FIRST on.  q is [unit of the head][vector][row][lane], so that one address and
@@ -176,10 +127,6 @@ SIMD_INLINE void scores(const struct attention_call *call, const int kind, const
 	enum { MOST = ROWS_TOGETHER };
 	const size_t rows = call->head_rows;
 	size_t r = 0;
-	if (has_twelve(call, kind)) {
-		twelve(call, kind, 0, span);
-		return;
-	}
 	for (; MOST >= 8 && r + 8 <= rows; r += 8)
 		score_rows(call, kind, is_whole, MOST >= 8 ? 8 : 1, span, r);
 	for (; MOST >= 4 && r + 4 <= rows; r += 4)
@@ -352,8 +299,6 @@ SIMD_INLINE void values_of_span(const struct attention_call *call, const int kin
 	const struct head head = head_of(call, span->head, call->v_apart);
 	if (call->step)
 		values(call, kind, is_whole, &head, span->begin, span->end);
-	else if (has_twelve(call, kind))
-		twelve(call, kind, 1, span);
 	else
 		values_of_few(call, kind, is_whole, span);
 }
@@ -365,18 +310,16 @@ SIMD_INLINE struct span span_of(const struct attention_call *call, size_t t, siz
 }
 
 /* A step's tokens of all heads before the next step: a token's heads lie side by side. */
-SIMD_INLINE size_t step_of(const struct attention_call *call, const int kind)
+SIMD_INLINE size_t step_of(const struct attention_call *call)
 {
 	if (call->step)
 		return call->step;
-	if (has_twelve(call, kind))
-		return call->head_rows % 4 == 0 || call->head_rows % 4 == 3 ? 3 : 6;
 	return attention_least_step(LANES, call->head_rows);
 }
 
 SIMD_INLINE void all_scores(const struct attention_call *call, const int kind, const int is_whole)
 {
-	const size_t step = step_of(call, kind), spans = call->step ? call->heads : 1;
+	const size_t step = step_of(call), spans = call->step ? call->heads : 1;
 	const int is_fp8 = kind == TCB_KV_KIND_FP8;
 	for (size_t t = 0; t < call->tokens; t += step) {
 		const size_t end = t + step < call->tokens ? t + step : call->tokens;
@@ -393,7 +336,7 @@ SIMD_INLINE void all_scores(const struct attention_call *call, const int kind, c
 
 SIMD_INLINE void all_values(const struct attention_call *call, const int kind, const int is_whole)
 {
-	const size_t step = step_of(call, kind), spans = call->step ? call->heads : 1;
+	const size_t step = step_of(call), spans = call->step ? call->heads : 1;
 	const int is_fp8 = kind == TCB_KV_KIND_FP8;
 	for (size_t t = 0; t < call->tokens; t += step) {
 		const size_t end = t + step < call->tokens ? t + step : call->tokens;
@@ -418,28 +361,40 @@ SIMD_INLINE int has_whole_values(const struct attention_call *call, const int ki
 /* Heads that are no whole number of what registers hold have functions of their own, whose many ways to go over K or V
  * leave others' registers alone. */
 #define BODY static __attribute__((noinline)) void
-#define OF_KIND(ID, ...)                                                    \
-	BODY SIMD_NAME(part_scores_##ID)(const struct attention_call *call) \
-	{                                                                   \
-		all_scores(call, TCB_KV_KIND_##ID, 0);                      \
-	}                                                                   \
-	BODY SIMD_NAME(scores_##ID)(const struct attention_call *call)      \
-	{                                                                   \
-		if (call->k % ATTENTION_BLOCK == 0)                         \
-			all_scores(call, TCB_KV_KIND_##ID, 1);              \
-		else                                                        \
-			SIMD_NAME(part_scores_##ID)(call);                  \
-	}                                                                   \
-	BODY SIMD_NAME(part_values_##ID)(const struct attention_call *call) \
-	{                                                                   \
-		all_values(call, TCB_KV_KIND_##ID, 0);                      \
-	}                                                                   \
-	BODY SIMD_NAME(values_##ID)(const struct attention_call *call)      \
-	{                                                                   \
-		if (has_whole_values(call, TCB_KV_KIND_##ID))               \
-			all_values(call, TCB_KV_KIND_##ID, 1);              \
-		else                                                        \
-			SIMD_NAME(part_values_##ID)(call);                  \
+#define OF_KIND(ID, ...)                                                      \
+	BODY SIMD_NAME(twelve_scores_##ID)(const struct attention_call *call) \
+	{                                                                     \
+		all_twelve(call, TCB_KV_KIND_##ID, 0);                        \
+	}                                                                     \
+	BODY SIMD_NAME(twelve_values_##ID)(const struct attention_call *call) \
+	{                                                                     \
+		all_twelve(call, TCB_KV_KIND_##ID, 1);                        \
+	}                                                                     \
+	BODY SIMD_NAME(part_scores_##ID)(const struct attention_call *call)   \
+	{                                                                     \
+		all_scores(call, TCB_KV_KIND_##ID, 0);                        \
+	}                                                                     \
+	BODY SIMD_NAME(scores_##ID)(const struct attention_call *call)        \
+	{                                                                     \
+		if (has_twelve(call, TCB_KV_KIND_##ID))                       \
+			SIMD_NAME(twelve_scores_##ID)(call);                  \
+		else if (call->k % ATTENTION_BLOCK == 0)                      \
+			all_scores(call, TCB_KV_KIND_##ID, 1);                \
+		else                                                          \
+			SIMD_NAME(part_scores_##ID)(call);                    \
+	}                                                                     \
+	BODY SIMD_NAME(part_values_##ID)(const struct attention_call *call)   \
+	{                                                                     \
+		all_values(call, TCB_KV_KIND_##ID, 0);                        \
+	}                                                                     \
+	BODY SIMD_NAME(values_##ID)(const struct attention_call *call)        \
+	{                                                                     \
+		if (!call->step && has_twelve(call, TCB_KV_KIND_##ID))        \
+			SIMD_NAME(twelve_values_##ID)(call);                  \
+		else if (has_whole_values(call, TCB_KV_KIND_##ID))            \
+			all_values(call, TCB_KV_KIND_##ID, 1);                \
+		else                                                          \
+			SIMD_NAME(part_values_##ID)(call);                    \
 	}
 TCB_KV_KIND_LIST(OF_KIND)
 

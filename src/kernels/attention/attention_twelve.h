@@ -12,16 +12,22 @@
 
 #include "kernels/attention/attention_ahead.h"
 
+/* Whether these tiles go over KIND: of three query rows of a KV head and more. */
+SIMD_INLINE int has_twelve(const struct attention_call *call, const int kind)
+{
+	return LANES == 8 && (kind == TCB_KV_KIND_F16 || kind == TCB_KV_KIND_BF16) && call->head_rows >= 3;
+}
+
 #if LANES == 8
 
-enum { TWELVE = 12, TWELVE_ROWS = 4, TWELVE_TOKENS = TWELVE / TWELVE_ROWS };
+enum { TWELVE = 12 };
 
-/* COUNT tokens' rows from HEAD on, and how far from these what is asked for meanwhile is; AHEAD may be NULL. */
-SIMD_INLINE void find_tokens(const void *const *rows, const void *const *ahead, const int count, size_t from,
-			     const char *out[], ptrdiff_t apart[])
+/* COUNT tokens' rows, and how far from these what is asked for meanwhile is; AHEAD may be NULL. */
+SIMD_INLINE void find_tokens(const void *const *rows, const void *const *ahead, const int count, const char *out[],
+			     ptrdiff_t apart[])
 {
 	SIMD_FOR (int j = 0; j < count; j++) {
-		out[j] = (const char *)rows[j] + from;
+		out[j] = rows[j];
 		apart[j] = ahead ? (const char *)ahead[j] - (const char *)rows[j] : 0;
 	}
 }
@@ -56,15 +62,15 @@ SIMD_INLINE void store_scores(const int rows, const int tokens, vfloat sum[16], 
 
 /* Scores of ROWS rows of each head from its row FIRST on by TOKENS tokens from T on. */
 SIMD_BODY void score_twelve(const struct attention_call *call, const int kind, const int rows, const int tokens,
-			    size_t head, size_t end_head, size_t t, size_t first)
+			    size_t t, size_t first)
 {
 	const size_t head_rows = call->head_rows, units = call->k / ATTENTION_BLOCK * ATTENTION_BLOCK;
 	const size_t q_apart = head_rows * LANES;
 	const int asks = first == 0 && call->k_ahead;
 	const char *k[TWELVE];
 	ptrdiff_t ahead[TWELVE];
-	find_tokens(call->k_rows + t, call->k_ahead ? call->k_ahead + t : NULL, tokens, head * call->k_apart, k, ahead);
-	for (size_t h = head; h < end_head; h++) {
+	find_tokens(call->k_rows + t, call->k_ahead ? call->k_ahead + t : NULL, tokens, k, ahead);
+	for (size_t h = 0; h < call->heads; h++) {
 		const float *q = call->q + h * head_rows * call->q_lead + first * LANES;
 		vfloat sum[16];
 		size_t at = 0;
@@ -109,19 +115,18 @@ SIMD_INLINE void value_vector(const int kind, const int rows, const int tokens, 
 }
 
 /* Values of TOKENS tokens from T on, by weights of ROWS rows of each head from its row FIRST on. */
-SIMD_BODY void add_twelve(const struct attention_call *call, const int kind, const int rows, const int tokens,
-			  size_t head, size_t end_head, size_t t, size_t first)
+SIMD_BODY void add_twelve(const struct attention_call *call, const int kind, const int rows, const int tokens, size_t t,
+			  size_t first)
 {
 	const size_t head_rows = call->head_rows, units = call->v / ATTENTION_BLOCK * ATTENTION_BLOCK;
 	const size_t past = call->v_apart - kv_bytes(kind, call->v), o_lead = call->o_lead;
 	const int asks = first == 0 && call->v_ahead;
-	const float *p = call->scores + (head * head_rows + first) * ATTENTION_DECODE_LEAD + t;
-	float *head_o = call->o + (head * head_rows + first) * o_lead;
+	const float *p = call->scores + first * ATTENTION_DECODE_LEAD + t;
+	float *head_o = call->o + first * o_lead;
 	const char *row[TWELVE];
 	ptrdiff_t ahead[TWELVE];
-	find_tokens(call->v_rows + t, call->v_ahead ? call->v_ahead + t : NULL, tokens, head * call->v_apart, row,
-		    ahead);
-	for (size_t h = head; h < end_head; h++) {
+	find_tokens(call->v_rows + t, call->v_ahead ? call->v_ahead + t : NULL, tokens, row, ahead);
+	for (size_t h = 0; h < call->heads; h++) {
 		vfloat weight[TWELVE];
 		float *o = head_o;
 		size_t at = 0;
@@ -150,6 +155,49 @@ SIMD_BODY void add_twelve(const struct attention_call *call, const int kind, con
 		head_o += head_rows * o_lead;
 		p += head_rows * ATTENTION_DECODE_LEAD;
 	}
+}
+
+/* Scores, or with IS_V values, of ROWS rows of each head from its row FIRST on by tokens BEGIN to END - 1, TOKENS at a
+ * time and then one. */
+SIMD_INLINE void twelve_of_rows(const struct attention_call *call, const int kind, const int is_v, const int rows,
+				const int tokens, size_t first, size_t begin, size_t end)
+{
+	size_t t = begin;
+	for (; t + (size_t)tokens <= end; t += (size_t)tokens)
+		if (is_v)
+			add_twelve(call, kind, rows, tokens, t, first);
+		else
+			score_twelve(call, kind, rows, tokens, t, first);
+	for (; t < end; t++)
+		if (is_v)
+			add_twelve(call, kind, rows, 1, t, first);
+		else
+			score_twelve(call, kind, rows, 1, t, first);
+}
+
+/* As many tokens of all heads before the next as all rows take whole numbers of. */
+SIMD_INLINE void all_twelve(const struct attention_call *call, const int kind, const int is_v)
+{
+	const size_t rows = call->head_rows, step = rows % 4 == 1 || rows % 4 == 2 ? 6 : 3;
+	for (size_t t = 0; has_twelve(call, kind) && t < call->tokens; t += step) {
+		const size_t end = t + step < call->tokens ? t + step : call->tokens;
+		size_t r = 0;
+		for (; r + 4 <= rows; r += 4)
+			twelve_of_rows(call, kind, is_v, 4, 3, r, t, end);
+		for (; r + 3 <= rows; r += 3)
+			twelve_of_rows(call, kind, is_v, 3, 3, r, t, end);
+		for (; r + 2 <= rows; r += 2)
+			twelve_of_rows(call, kind, is_v, 2, 6, r, t, end);
+		for (; r < rows; r++)
+			twelve_of_rows(call, kind, is_v, 1, 6, r, t, end);
+	}
+}
+
+#else
+
+SIMD_INLINE void all_twelve(const struct attention_call *call, const int kind, const int is_v)
+{
+	(void)call, (void)kind, (void)is_v;
 }
 
 #endif
