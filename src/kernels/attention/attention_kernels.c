@@ -416,17 +416,20 @@ TCB_KV_KIND_LIST(OF_KIND)
 			around_tiles(call, 1);                                                       \
 		v_flush_end(before);                                                                 \
 	}
-/* Where contract f16 has a kernel of its own for blocks (attention_halves_kernels.c) the row has no name and ends the
- * table. */
-#define IS_BLOCKS(kind) ((kind) == TCB_KV_KIND_Q80 || (kind) == TCB_KV_KIND_Q40)
-#define HAS_HALVES(K, V) (LANES == 8 && IS_BLOCKS(TCB_KV_KIND_##K) && IS_BLOCKS(TCB_KV_KIND_##V))
-#define HALF_NAME(kv, K, V) \
-	HAS_HALVES(K, V) ? NULL : "attention_decode_" #kv "_half_" SIMD_TEXT "_1x" SIMD_STRING(LANES)
-#define ATTENTION_TABLE(kv, ID, K, V, ...)                                                               \
+/* Contract f16 of what OWN_<kv> stands for has kernels of its own (attention_halves_kernels.c). */
+#if LANES == 8
+#define OWN_q80 own, NO_ROW
+#define OWN_q40 own, NO_ROW
+#define OWN_q80q40 own, NO_ROW
+#endif
+#define NO_ROW(kv)
+#define HALF_ROW(kv) ATTENTION_ROW(decode_##kv, TCB_CONTRACT_F16, "half", 1, LANES, SIMD_NAME(attention_##kv))
+#define SECOND(...) SECOND_OF(__VA_ARGS__)
+#define SECOND_OF(a, b, ...) b
+#define ATTENTION_TABLE(kv, ...)                                                                         \
 	const struct tcb_variant SIMD_NAME(attention_decode_##kv##_variants)[] = {                       \
 		ATTENTION_ROW(decode_##kv, TCB_CONTRACT_F32, "f32", 1, LANES, SIMD_NAME(attention_##kv)) \
-			ATTENTION_NAMED_ROW(HALF_NAME(kv, K, V), TCB_CONTRACT_F16, 1, LANES,             \
-					    SIMD_NAME(attention_##kv)){ .name = NULL },                  \
+			SECOND(OWN_##kv, HALF_ROW, )(kv){ .name = NULL },                                \
 	};
 
 TCB_KV_LIST(ATTENTION_KERNEL, )

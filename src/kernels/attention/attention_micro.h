@@ -299,20 +299,17 @@ SIMD_INLINE void order_columns(const struct attention_call *call)
 #endif
 
 /* A variant of both contracts: all arithmetic is in f32. */
-#define ATTENTION_ROW(op, contract_, word, m_, n_, entry_)                                                   \
-	ATTENTION_NAMED_ROW("attention_" #op "_" word "_" SIMD_TEXT "_" SIMD_STRING(m_) "x" SIMD_STRING(n_), \
-			    contract_, m_, n_, entry_)
-#define ATTENTION_NAMED_ROW(name_, contract_, m_, n_, entry_) \
-	{                                                     \
-		.name = name_,                                \
-		.contract = contract_,                        \
-		.isa = SIMD_ISA_ID,                           \
-		.layout = TCB_LAYOUT_NATIVE,                  \
-		.micro = { m_, n_, 1 },                       \
-		.unroll = 1,                                  \
-		.class = TCB_CLASS_BOUNDED,                   \
-		.signed_in = tcb_signed_variants,             \
-		.entry = (void (*)(void))entry_,              \
+#define ATTENTION_ROW(op, contract_, word, m_, n_, entry_)                                               \
+	{                                                                                                \
+		.name = "attention_" #op "_" word "_" SIMD_TEXT "_" SIMD_STRING(m_) "x" SIMD_STRING(n_), \
+		.contract = contract_,                                                                   \
+		.isa = SIMD_ISA_ID,                                                                      \
+		.layout = TCB_LAYOUT_NATIVE,                                                             \
+		.micro = { m_, n_, 1 },                                                                  \
+		.unroll = 1,                                                                             \
+		.class = TCB_CLASS_BOUNDED,                                                              \
+		.signed_in = tcb_signed_variants,                                                        \
+		.entry = (void (*)(void))entry_,                                                         \
 	},
 
 #endif

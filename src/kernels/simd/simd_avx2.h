@@ -425,12 +425,17 @@ typedef uint16_t half_anywhere __attribute__((aligned(1), may_alias));
 SIMD_INLINE void vi_store_eight(uint16_t *to, const char *const from[8], size_t offset)
 {
 	__m128i v = _mm_setzero_si128();
-#define SIMD_HALF(i) v = _mm_insert_epi16(v, *(const half_anywhere *)(const void *)(from[i] + offset), i);
-	SIMD_HALF(0)
-	SIMD_HALF(1)
-	SIMD_HALF(2) SIMD_HALF(3) SIMD_HALF(4) SIMD_HALF(5) SIMD_HALF(6) SIMD_HALF(7)
+#define SIMD_HALF(i) (*(const half_anywhere *)(const void *)(from[i] + offset))
+	v = _mm_insert_epi16(v, SIMD_HALF(0), 0);
+	v = _mm_insert_epi16(v, SIMD_HALF(1), 1);
+	v = _mm_insert_epi16(v, SIMD_HALF(2), 2);
+	v = _mm_insert_epi16(v, SIMD_HALF(3), 3);
+	v = _mm_insert_epi16(v, SIMD_HALF(4), 4);
+	v = _mm_insert_epi16(v, SIMD_HALF(5), 5);
+	v = _mm_insert_epi16(v, SIMD_HALF(6), 6);
+	v = _mm_insert_epi16(v, SIMD_HALF(7), 7);
 #undef SIMD_HALF
-		_mm_storeu_si128((__m128i_u *)(void *)to, v);
+	_mm_storeu_si128((__m128i_u *)(void *)to, v);
 }
 
 #endif
