@@ -18,6 +18,8 @@ enum {
 	DEFAULT_PART = 512,
 	BITS_TOKENS = 512, /* of the word bits: KV tokens of a part and of a tile; parts of 256 cost up to a tenth */
 	DEFAULT_AHEAD = 8192,
+	TWELVE_AHEAD = 32768, /* where tiles of twelve sums go over K and V (attention_twelve.h) */
+	TWELVE_ROWS_LEAST = 3,
 	DEFAULT_STEP_AHEAD = 65536,
 	SUMS_MOST = 16384,    /* bytes of sums that are loaded for each step of 0 */
 	PAIRS_ROWS_LEAST = 7, /* query rows of a KV head */
@@ -88,16 +90,26 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 
 /* --- rules (V4) --- */
 
-/* With VNNI blocks are gone over in another way (attention_codes_kernels.c), as are pairs of bf16
- * (attention_bf16_kernels.c). */
-static int is_in_bytes(const struct tcb_geometry *geometry)
+/* With VNNI, and of contract f16 with AVX2, blocks are gone over in another way (attention_codes_kernels.c,
+ * attention_halves_kernels.c), as are pairs of bf16 (attention_bf16_kernels.c). */
+static int is_in_codes(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
 {
-	return geometry->knob[TCB_KNOB_ISA] == TCB_ISA_AVX512VNNI;
+	return geometry->knob[TCB_KNOB_ISA] == TCB_ISA_AVX512VNNI ||
+	       (geometry->knob[TCB_KNOB_ISA] == TCB_ISA_AVX2 && problem->contract == TCB_CONTRACT_F16 &&
+		tcb_kv_kind_format(attention_k_kind(problem)) && tcb_kv_kind_format(attention_v_kind(problem)));
 }
 
 static int is_in_pairs(const struct tcb_geometry *geometry)
 {
 	return geometry->knob[TCB_KNOB_ISA] == TCB_ISA_AVX512BF16;
+}
+
+static int has_twelve(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	const struct tcb_shape *s = &problem->shape;
+	const enum tcb_kv_kind k = attention_k_kind(problem), v = attention_v_kind(problem);
+	return geometry->knob[TCB_KNOB_ISA] == TCB_ISA_AVX2 && k == v &&
+	       (k == TCB_KV_KIND_F16 || k == TCB_KV_KIND_BF16) && s->m * attention_group(s) >= TWELVE_ROWS_LEAST;
 }
 
 static const char *rule_queries(const struct tcb_problem *problem, const struct tcb_target *target,
@@ -111,9 +123,9 @@ static const char *rule_queries(const struct tcb_problem *problem, const struct 
 static const char *double_step(const struct tcb_problem *problem, const struct tcb_target *target,
 			       const struct tcb_geometry *geometry)
 {
-	(void)problem, (void)target;
-	return (is_in_bytes(geometry) || is_in_pairs(geometry)) && geometry->knob[TCB_KNOB_STEP] > 0
-		       ? "attention_decode with products of bytes or of pairs of bf16 has a step of its own, step=0"
+	(void)target;
+	return (is_in_codes(problem, geometry) || is_in_pairs(geometry)) && geometry->knob[TCB_KNOB_STEP] > 0
+		       ? "attention_decode with products of codes or of pairs of bf16 has a step of its own, step=0"
 		       : NULL;
 }
 
@@ -162,9 +174,9 @@ static void default_walk(const struct tcb_problem *problem, struct tcb_geometry 
 		     step = attention_least_step(tcb_cpu_isa(out->knob[TCB_KNOB_ISA])->lanes, rows);
 	const size_t row_bytes = row_bytes_of(problem);
 	const size_t of_step = tcb_least(tcb_power_of_two_up(step * row_bytes), AHEAD_MOST);
-	size_t tile = DEFAULT_TILE, ahead = tcb_most(DEFAULT_AHEAD, of_step);
+	size_t tile = DEFAULT_TILE, ahead = tcb_most(has_twelve(problem, out) ? TWELVE_AHEAD : DEFAULT_AHEAD, of_step);
 	out->knob[TCB_KNOB_STEP] = 0;
-	if (is_in_bytes(out)) {
+	if (is_in_codes(problem, out)) {
 		ahead = DEFAULT_STEP_AHEAD;
 	} else if (is_in_pairs(out)) {
 		tile = DEFAULT_PAIRS_TILE;
@@ -221,7 +233,7 @@ static const struct tcb_side_space space = { rules, axes, default_geometry, foot
 
 TCB_VARIANT_TABLES(f16_variants, TCB_ISAS_FLOATS, attention_decode_f16_variants)
 #define PAIRS_OF_BF16(X, name) X(avx512bf16, name)
-#define CODES(X, name) X(avx512vnni, name)
+#define CODES(X, name) X(avx2, name) X(avx512vnni, name)
 ATTENTION_VARIANT_TABLES(bf16_variants, attention_decode_bf16, PAIRS_OF_BF16)
 ATTENTION_VARIANT_TABLES(q80_variants, attention_decode_q80, CODES)
 ATTENTION_VARIANT_TABLES(q40_variants, attention_decode_q40, CODES)

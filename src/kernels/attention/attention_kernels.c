@@ -8,7 +8,7 @@
  * goes by; with other steps ROWS query rows by a few vectors of the head are, while
  * a step's tokens go by.
  */
-#include "kernels/attention/attention_ahead.h"
+#include "kernels/attention/attention_twelve.h"
 
 enum {
 	ROWS_TOGETHER = LANES < 8 ? LANES : 8,
@@ -312,7 +312,9 @@ SIMD_INLINE struct span span_of(const struct attention_call *call, size_t t, siz
 /* A step's tokens of all heads before the next step: a token's heads lie side by side. */
 SIMD_INLINE size_t step_of(const struct attention_call *call)
 {
-	return call->step ? call->step : attention_least_step(LANES, call->head_rows);
+	if (call->step)
+		return call->step;
+	return attention_least_step(LANES, call->head_rows);
 }
 
 SIMD_INLINE void all_scores(const struct attention_call *call, const int kind, const int is_whole)
@@ -359,28 +361,40 @@ SIMD_INLINE int has_whole_values(const struct attention_call *call, const int ki
 /* Heads that are no whole number of what registers hold have functions of their own, whose many ways to go over K or V
  * leave others' registers alone. */
 #define BODY static __attribute__((noinline)) void
-#define OF_KIND(ID, ...)                                                    \
-	BODY SIMD_NAME(part_scores_##ID)(const struct attention_call *call) \
-	{                                                                   \
-		all_scores(call, TCB_KV_KIND_##ID, 0);                      \
-	}                                                                   \
-	BODY SIMD_NAME(scores_##ID)(const struct attention_call *call)      \
-	{                                                                   \
-		if (call->k % ATTENTION_BLOCK == 0)                         \
-			all_scores(call, TCB_KV_KIND_##ID, 1);              \
-		else                                                        \
-			SIMD_NAME(part_scores_##ID)(call);                  \
-	}                                                                   \
-	BODY SIMD_NAME(part_values_##ID)(const struct attention_call *call) \
-	{                                                                   \
-		all_values(call, TCB_KV_KIND_##ID, 0);                      \
-	}                                                                   \
-	BODY SIMD_NAME(values_##ID)(const struct attention_call *call)      \
-	{                                                                   \
-		if (has_whole_values(call, TCB_KV_KIND_##ID))               \
-			all_values(call, TCB_KV_KIND_##ID, 1);              \
-		else                                                        \
-			SIMD_NAME(part_values_##ID)(call);                  \
+#define OF_KIND(ID, ...)                                                      \
+	BODY SIMD_NAME(twelve_scores_##ID)(const struct attention_call *call) \
+	{                                                                     \
+		all_twelve(call, TCB_KV_KIND_##ID, 0);                        \
+	}                                                                     \
+	BODY SIMD_NAME(twelve_values_##ID)(const struct attention_call *call) \
+	{                                                                     \
+		all_twelve(call, TCB_KV_KIND_##ID, 1);                        \
+	}                                                                     \
+	BODY SIMD_NAME(part_scores_##ID)(const struct attention_call *call)   \
+	{                                                                     \
+		all_scores(call, TCB_KV_KIND_##ID, 0);                        \
+	}                                                                     \
+	BODY SIMD_NAME(scores_##ID)(const struct attention_call *call)        \
+	{                                                                     \
+		if (has_twelve(call, TCB_KV_KIND_##ID))                       \
+			SIMD_NAME(twelve_scores_##ID)(call);                  \
+		else if (call->k % ATTENTION_BLOCK == 0)                      \
+			all_scores(call, TCB_KV_KIND_##ID, 1);                \
+		else                                                          \
+			SIMD_NAME(part_scores_##ID)(call);                    \
+	}                                                                     \
+	BODY SIMD_NAME(part_values_##ID)(const struct attention_call *call)   \
+	{                                                                     \
+		all_values(call, TCB_KV_KIND_##ID, 0);                        \
+	}                                                                     \
+	BODY SIMD_NAME(values_##ID)(const struct attention_call *call)        \
+	{                                                                     \
+		if (!call->step && has_twelve(call, TCB_KV_KIND_##ID))        \
+			SIMD_NAME(twelve_values_##ID)(call);                  \
+		else if (has_whole_values(call, TCB_KV_KIND_##ID))            \
+			all_values(call, TCB_KV_KIND_##ID, 1);                \
+		else                                                          \
+			SIMD_NAME(part_values_##ID)(call);                    \
 	}
 TCB_KV_KIND_LIST(OF_KIND)
 
@@ -402,11 +416,20 @@ TCB_KV_KIND_LIST(OF_KIND)
 			around_tiles(call, 1);                                                       \
 		v_flush_end(before);                                                                 \
 	}
+/* Contract f16 of what OWN_<kv> stands for has kernels of its own (attention_halves_kernels.c). */
+#if LANES == 8
+#define OWN_q80 own, NO_ROW
+#define OWN_q40 own, NO_ROW
+#define OWN_q80q40 own, NO_ROW
+#endif
+#define NO_ROW(kv)
+#define HALF_ROW(kv) ATTENTION_ROW(decode_##kv, TCB_CONTRACT_F16, "half", 1, LANES, SIMD_NAME(attention_##kv))
+#define SECOND(...) SECOND_OF(__VA_ARGS__)
+#define SECOND_OF(a, b, ...) b
 #define ATTENTION_TABLE(kv, ...)                                                                         \
 	const struct tcb_variant SIMD_NAME(attention_decode_##kv##_variants)[] = {                       \
 		ATTENTION_ROW(decode_##kv, TCB_CONTRACT_F32, "f32", 1, LANES, SIMD_NAME(attention_##kv)) \
-			ATTENTION_ROW(decode_##kv, TCB_CONTRACT_F16, "half", 1, LANES,                   \
-				      SIMD_NAME(attention_##kv)){ .name = NULL },                        \
+			SECOND(OWN_##kv, HALF_ROW, )(kv){ .name = NULL },                                \
 	};
 
 TCB_KV_LIST(ATTENTION_KERNEL, )

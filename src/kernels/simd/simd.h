@@ -66,6 +66,15 @@
  *   vi_dot_in_place(sum, u, s)           as vi_dot, where sums are in many registers: of the intrinsic compilers make
  *                                        copies;  vi_as_unsigned(w): for U, sums start from vi_signed_start
  *   vi_eight_words(row, offset, out)     as vi_four_words
+ * Without a product that adds to its sum (SIMD_HAS_HALF_PRODUCTS: AVX2) v_abs to vi_two_halves but vi_halves_of_bytes,
+ * vi_dot16, and
+ *   vi_products16(a, b)                  of signed halves, two to a word
+ *   vi_halves_of_words(v, out)           of each word its bytes 0 and 2 as signed halves, and 1 and 3
+ *   vi_halves_of_nibbles(v, out)         so of its bytes' low four bits, unsigned, and then of the high ones
+ *   vi_byte_pairs(a, b, out)             16 signed bytes at A and at B as halves, in turns
+ *   vi_eight_nibble_pairs(a, b, out)     so low four bits of 8 bytes, less 8, and then the high ones
+ *   v_fma_into(sum, a, b)                v_fma, where sums are in many registers
+ *   v_reduce_four(r, p)                  as v_reduce_each, of four
  *
  * Products of bf16, two to a word (SIMD_HAS_BF16: AVX-512 with BF16 and VNNI).  Subnormal numbers count as 0, whatever
  * MXCSR says:
@@ -114,7 +123,7 @@ SIMD_INLINE vint vi_four_bytes(const int8_t *from)
 	return vi_words(four);
 }
 
-#ifdef SIMD_HAS_HALVES
+#if defined(SIMD_HAS_HALVES) || defined(SIMD_HAS_HALF_PRODUCTS)
 SIMD_INLINE vint vi_two_halves(const int16_t *from)
 {
 	int32_t both;

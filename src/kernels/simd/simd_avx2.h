@@ -83,6 +83,14 @@ SIMD_OF_3(vfloat, v_fms, _mm256_fmsub_ps)
 SIMD_OF_3(vfloat, v_fnma, _mm256_fnmadd_ps)
 SIMD_OF_2(vfloat, v_max, _mm256_max_ps)
 
+/* SUM of a b, in place: where sums are most of the registers, compilers that choose between the forms of this
+ * instruction move sums between them and run out. */
+SIMD_INLINE vfloat v_fma_into(vfloat sum, vfloat a, vfloat b)
+{
+	__asm__("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
+	return sum;
+}
+
 /* Of equal values only +0 and -0 differ, in the sign bit, and the two orders of the operands give both of them. */
 SIMD_INLINE vfloat v_maximum(vfloat a, vfloat b)
 {
@@ -230,6 +238,16 @@ SIMD_REDUCE_EACH(v_reduce_each, _mm256_add_ps)
 SIMD_REDUCE_EACH(v_reduce_each_max, _mm256_max_ps)
 #undef SIMD_REDUCE_EACH
 
+/* Of four vectors, each in v_reduce_each's order. */
+SIMD_INLINE void v_reduce_four(const vfloat r[4], float out[4])
+{
+	const __m256d low = _mm256_castps_pd(v_add(_mm256_unpacklo_ps(r[0], r[1]), _mm256_unpackhi_ps(r[0], r[1])));
+	const __m256d high = _mm256_castps_pd(v_add(_mm256_unpacklo_ps(r[2], r[3]), _mm256_unpackhi_ps(r[2], r[3])));
+	const vfloat four =
+		v_add(_mm256_castpd_ps(_mm256_unpacklo_pd(low, high)), _mm256_castpd_ps(_mm256_unpackhi_pd(low, high)));
+	_mm_storeu_ps(out, _mm_add_ps(_mm256_castps256_ps128(four), _mm256_extractf128_ps(four, 1)));
+}
+
 /* --- words and bytes --- */
 
 SIMD_INLINE vint vi_load(const void *from)
@@ -347,6 +365,78 @@ SIMD_INLINE vint vi_pairs16(vint a)
 
 SIMD_FROM(vint, vi_magnitude, vint, _mm256_abs_epi8)
 SIMD_OF_2(vint, vi_signed_like, _mm256_sign_epi8)
+
+/* --- halves --- */
+
+#define SIMD_HAS_HALF_PRODUCTS
+SIMD_OF_2(vfloat, v_div, _mm256_div_ps)
+SIMD_FROM(vint, vi_to_words, vfloat, _mm256_cvtps_epi32)
+
+SIMD_INLINE vfloat v_abs(vfloat v)
+{
+	return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), v);
+}
+
+SIMD_INLINE void vi_halves_of_words(vint v, vint out[2])
+{
+	out[0] = _mm256_srai_epi16(_mm256_slli_epi16(v, 8), 8);
+	out[1] = _mm256_srai_epi16(v, 8);
+}
+
+SIMD_INLINE void vi_halves_of_nibbles(vint v, vint out[4])
+{
+	const vint low = _mm256_set1_epi16(15);
+	out[0] = _mm256_and_si256(v, low);
+	out[1] = _mm256_and_si256(_mm256_srli_epi16(v, 8), low);
+	out[2] = _mm256_and_si256(_mm256_srli_epi16(v, 4), low);
+	out[3] = _mm256_srli_epi16(v, 12);
+}
+
+SIMD_INLINE void vi_byte_pairs(const int8_t *a, const int8_t *b, vint out[2])
+{
+	const __m128i first = _mm_loadu_si128((const __m128i_u *)a), second = _mm_loadu_si128((const __m128i_u *)b);
+	out[0] = _mm256_cvtepi8_epi16(_mm_unpacklo_epi8(first, second));
+	out[1] = _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(first, second));
+}
+
+SIMD_INLINE void vi_eight_nibble_pairs(const uint8_t *a, const uint8_t *b, vint out[2])
+{
+	const __m128i first = _mm_loadl_epi64((const __m128i_u *)a), second = _mm_loadl_epi64((const __m128i_u *)b);
+	const vint wide = _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(first, second)), centre = _mm256_set1_epi16(8);
+	out[0] = _mm256_sub_epi16(_mm256_and_si256(wide, _mm256_set1_epi16(15)), centre);
+	out[1] = _mm256_sub_epi16(_mm256_srli_epi16(wide, 4), centre);
+}
+
+SIMD_INLINE void vi_store_halves(int16_t *to, vint v)
+{
+	_mm_storeu_si128((__m128i_u *)to, _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1)));
+}
+
+SIMD_OF_2(vint, vi_products16, _mm256_madd_epi16)
+
+/* In place, as v_fma_into. */
+SIMD_INLINE vint vi_dot16(vint sum, vint a, vint b)
+{
+	__asm__("vpaddd %1, %0, %0" : "+x"(sum) : "x"(vi_products16(a, b)));
+	return sum;
+}
+
+typedef uint16_t half_anywhere __attribute__((aligned(1), may_alias));
+SIMD_INLINE void vi_store_eight(uint16_t *to, const char *const from[8], size_t offset)
+{
+	__m128i v = _mm_setzero_si128();
+#define SIMD_HALF(i) (*(const half_anywhere *)(const void *)(from[i] + offset))
+	v = _mm_insert_epi16(v, SIMD_HALF(0), 0);
+	v = _mm_insert_epi16(v, SIMD_HALF(1), 1);
+	v = _mm_insert_epi16(v, SIMD_HALF(2), 2);
+	v = _mm_insert_epi16(v, SIMD_HALF(3), 3);
+	v = _mm_insert_epi16(v, SIMD_HALF(4), 4);
+	v = _mm_insert_epi16(v, SIMD_HALF(5), 5);
+	v = _mm_insert_epi16(v, SIMD_HALF(6), 6);
+	v = _mm_insert_epi16(v, SIMD_HALF(7), 7);
+#undef SIMD_HALF
+	_mm_storeu_si128((__m128i_u *)(void *)to, v);
+}
 
 #endif
 #endif
