@@ -31,9 +31,11 @@ enum {
 	CLUSTER_SHARE = 2048,      /* of each of these */
 	LAUNCH_ROW_MIN = 1 << 13,
 	LAUNCH_SHARE = 1024,
-	LONG_ROW = 1 << 16, /* that a cluster reads once, in pieces */
-	SHARE_VALUES = 16,  /* of a lane of those */
-	WHOLE_SHARE = 512,  /* columns of a row that blocks reduce each for itself */
+	LONG_ROW = 1 << 16,         /* that a cluster reads once, in pieces */
+	SHARE_VALUES = 24,          /* of a lane of those */
+	SHIFTED_SHARE = 4096,       /* columns; of more, of a row that begins anywhere in a vector, all is read twice */
+	LAUNCH_LONG_MOST = 1 << 21, /* values of few rows of LONG_ROW and more */
+	WHOLE_SHARE = 512,          /* columns of a row that blocks reduce each for itself */
 	WHOLE_MIN = 2048,
 	WHOLE_MAX = 8192,
 	WHOLE_GPU_SMS = 100, /* an H100 has 114 or 132, part of one up to 60 */
@@ -202,7 +204,8 @@ static void short_geometry(const struct tcb_problem *problem, const struct tcb_t
 		is_few(problem, target) && n % 2 == 0 && n >= WARP * VALUES_LEAST && !problem->shape.words.add;
 	size_t width = is_alone ? 2 : tcb_rows_gpu_widest(n) / 4;
 	const size_t ksplit = default_ksplit(problem, target, width);
-	if (m <= sms && n % 2 == 0 && n <= LAUNCH_ROW_MIN && width > 2 && wastes(n, WARP * ksplit * width))
+	if (m <= sms && n % 2 == 0 && n >= WARP * VALUES_LEAST && n <= LAUNCH_ROW_MIN && width > 2 &&
+	    wastes(n, WARP * ksplit * width))
 		width = 2;
 	const int is_short = n < WARP * VALUES_LEAST || (n <= SLICE_MIN * 2 && m >= sms * DEFAULT_WARPS);
 	const size_t beside = is_short && ksplit < DEFAULT_WARPS ? DEFAULT_WARPS / ksplit : 1;
@@ -259,7 +262,9 @@ static void shared_geometry(const struct tcb_problem *problem, const struct tcb_
 			    size_t warps, enum tcb_join join, struct tcb_geometry *out)
 {
 	const size_t n = problem->shape.n, width = tcb_rows_gpu_widest(n) / 4, of_block = tcb_div_up(n, shares);
-	const int is_twice = join == TCB_JOIN_WHOLE || n % width || values_of(of_block, warps, width) > VALUES_MOST;
+	const int is_twice =
+		join == TCB_JOIN_WHOLE || (n % width && of_block > SHIFTED_SHARE) ||
+		values_of(of_block, warps, width) > (join == TCB_JOIN_LAUNCH ? 2 * SHARE_VALUES : VALUES_MOST);
 	short_geometry(problem, target, out);
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, tcb_power_of_two_up(n) / shares, 1 };
 	out->tile[TCB_MICRO].n = width;
@@ -294,9 +299,11 @@ static int few_rows_geometry(const struct tcb_problem *problem, const struct tcb
 		return 1;
 	}
 	if (n < LAUNCH_ROW_MIN || (n < CLUSTER_ROW_MIN && !has_weights(problem)) || shares < 2 ||
-	    (n >= LONG_ROW && is_long(problem, target) && m * n > LAUNCH_MOST && 2 * m * most > sms))
+	    (n >= LONG_ROW && is_long(problem, target) && m * n > LAUNCH_LONG_MOST && 2 * m * most > sms))
 		return 0;
-	if (3 * m * cluster < 2 * sms && (m * n <= LAUNCH_MOST + LAUNCH_MOST / 4 || 2 * m * most <= sms)) {
+	const int is_small = m * n <= LAUNCH_MOST + LAUNCH_MOST / 4 || 2 * m * most <= sms;
+	const int is_long_of_few = n >= LONG_ROW && n % width == 0 && m * n <= LAUNCH_LONG_MOST;
+	if ((3 * m * cluster < 2 * sms && is_small) || is_long_of_few) {
 		const size_t blocks = power_within(shares, tcb_power_of_two_up(n) / LAUNCH_SHARE);
 		const size_t of_block = tcb_div_up(n, blocks);
 		const size_t warps = power_within(tcb_div_up(of_block, WARP * SHARE_VALUES), LONG_WARPS);
