@@ -203,8 +203,8 @@ int tcb_rows_gpu_is_built(const struct tcb_problem *problem, const struct tcb_ta
 			  const struct tcb_geometry *geometry);
 extern const struct tcb_rule tcb_rows_gpu_rules[], tcb_rows_gpu_plain_rules[];
 
-/* rows_gpu_space.c */
-/* Bytes of the widest vectors that rows of N values are taken in. */
+/* Bytes of vectors that all rows of N values begin at multiples of; of the widest that they are taken in. */
+unsigned tcb_rows_gpu_even(size_t n);
 unsigned tcb_rows_gpu_widest(size_t n);
 /* The most blocks that share a row so that there are enough of them. */
 size_t tcb_rows_gpu_shares(const struct tcb_problem *problem, const struct tcb_target *target);

@@ -19,10 +19,7 @@ enum {
 	VALUES_KEPT = 64, /* before rows are read twice; of those with weights or sums VALUES_MOST */
 	WARPS_OF_SM = 64,
 	STREAM_MIN = 1 << 20, /* values of the matrix, a part of what L2 holds: more is gone before it is read again */
-	SHIFTED_MIN = 128, /* values of a row that begins anywhere in a vector: in shorter ones the edge costs more */
-	SLICE_MIN = 512,   /* columns; smaller shares of a row only add work */
-	SPLIT_MAX = 64,    /* blocks that share a row */
-	BLOCKS_WANTED_AN_SM = 2, /* rows are shared where they give fewer */
+	SHORT_ROW = 1024,     /* columns; of many rows so short blocks have several */
 	LONG_WARPS = 16,
 	LONG_UNROLL_MAX = 5,
 	LONG_SHARE_MIN = 2048,     /* columns of a block, of LONG_WARPS warps with some vectors each */
@@ -44,31 +41,10 @@ enum {
 
 static const double WAITING_COST = 1.25; /* an estimate */
 
-/* Of vectors that rows begin at multiples of. */
-static unsigned widest_even(size_t n)
-{
-	return n % 4 == 0 ? 16 : n % 2 == 0 ? 8 : 4;
-}
-
-unsigned tcb_rows_gpu_widest(size_t n)
-{
-	return n >= SHIFTED_MIN ? 16 : widest_even(n);
-}
-
-size_t tcb_rows_gpu_shares(const struct tcb_problem *problem, const struct tcb_target *target)
-{
-	const size_t sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
-	size_t most = 1;
-	while (most < SPLIT_MAX && problem->shape.m * most < BLOCKS_WANTED_AN_SM * sms &&
-	       problem->shape.n / (2 * most) >= SLICE_MIN)
-		most *= 2;
-	return most;
-}
-
 static int may_have_pieces(const struct tcb_problem *problem, const struct tcb_target *target)
 {
-	return target->cuda.capability >= 90 && widest_even(problem->shape.n) == 16 && !problem->shape.words.add &&
-	       !rows_has_halves(problem);
+	return target->cuda.capability >= 90 && tcb_rows_gpu_even(problem->shape.n) == 16 &&
+	       !problem->shape.words.add && !rows_has_halves(problem);
 }
 
 static int is_long(const struct tcb_problem *problem, const struct tcb_target *target)
@@ -89,7 +65,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 {
 	const size_t rows = tcb_power_of_two_up(problem->shape.m), columns = tcb_power_of_two_up(problem->shape.n);
 	const size_t shares = most_shares(problem, target), vec = tcb_rows_gpu_widest(problem->shape.n);
-	const size_t even = widest_even(problem->shape.n), other = even < vec ? even : vec / 2;
+	const size_t even = tcb_rows_gpu_even(problem->shape.n), other = even < vec ? even : vec / 2;
 	const int is_hopper = target->cuda.capability >= 90;
 	size_t count = 0;
 	struct tcb_axis *a;
@@ -174,7 +150,7 @@ static int is_few(const struct tcb_problem *problem, const struct tcb_target *ta
 	return 4 * problem->shape.m < 3 * (size_t)target->cuda.sm_count && problem->shape.n <= LAUNCH_ROW_MIN;
 }
 
-/* Rows that fill the GPU: as many warps as are there together, with 8 to 32 values a lane.  A row for each
+/* Rows that fill the GPU: as many warps as are there together, with 8 to 32 values per lane.  A row for each
  * multiprocessor: all that there is work for.  Fewer rows: four or eight. */
 static size_t default_ksplit(const struct tcb_problem *problem, const struct tcb_target *target, size_t width)
 {
@@ -207,7 +183,7 @@ static void short_geometry(const struct tcb_problem *problem, const struct tcb_t
 	if (m <= sms && n % 2 == 0 && n >= WARP * VALUES_LEAST && n <= LAUNCH_ROW_MIN && width > 2 &&
 	    wastes(n, WARP * ksplit * width))
 		width = 2;
-	const int is_short = n < WARP * VALUES_LEAST || (n <= SLICE_MIN * 2 && m >= sms * DEFAULT_WARPS);
+	const int is_short = n < WARP * VALUES_LEAST || (n <= SHORT_ROW && m >= sms * DEFAULT_WARPS);
 	const size_t beside = is_short && ksplit < DEFAULT_WARPS ? DEFAULT_WARPS / ksplit : 1;
 	const size_t warps = ksplit * power_within(tcb_power_of_two_up(m), beside);
 	const int has_two = has_weights(problem) || problem->shape.words.add || n % width;
