@@ -166,6 +166,13 @@ static inline void attention_visible(const struct tcb_shape *shape, size_t lengt
 		*from = *to;
 }
 
+/* As many as M query tokens at a sequence's end see together, prefix or not. */
+static inline size_t attention_visible_most(const struct tcb_shape *shape)
+{
+	const size_t seen = shape->words.window + shape->m - 1;
+	return shape->words.window && seen < shape->n ? seen : shape->n;
+}
+
 /* attention_ops.c: a rule (op.h) of those that take heads of 32 to 256 values in steps of 32, of V as of K, rows that
  * follow each other, and of the words of attention none that says more than what a query sees. */
 const char *attention_rule_plain(const struct tcb_problem *problem, const struct tcb_target *target,

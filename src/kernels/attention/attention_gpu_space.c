@@ -179,7 +179,7 @@ static void fill_gpu(const struct tcb_problem *problem, const struct tcb_target 
 	}
 	const size_t room = tcb_shared_limit(target) / (g.used_bytes + ATTENTION_BLOCK_SHARED);
 	const size_t together = tcb_most(tcb_least(room, FP8_BLOCKS), 1);
-	const size_t pieces = tcb_div_up(problem->shape.n, g.kv);
+	const size_t pieces = tcb_div_up(attention_visible_most(&problem->shape), g.kv);
 	const size_t splitk =
 		tcb_least(wave(problem, target, together, g.heads, g.tokens), tcb_most(pieces / g.turns, 1));
 	out->knob[TCB_KNOB_OCC] = (int32_t)together;
@@ -189,9 +189,9 @@ static void fill_gpu(const struct tcb_problem *problem, const struct tcb_target 
 }
 
 /*
- * All query heads of a KV head in a tile, four warps, as many splits as fill the GPU: flash-decoding's.  Many query
- * tokens: each warp has rows of its own, of eight tokens and two heads, and all share a piece of KV.  Measured on an
- * H100 and an H200: results/h100/2026-11-26, results/h200/2026-11-29/attention.
+ * All query heads of a KV head in a tile, four warps, as many splits as fill the GPU and as a window leaves KV for:
+ * flash-decoding's.  Many query tokens: each warp has rows of its own, of eight tokens and two heads, and all share a
+ * piece of KV.  Measured on an H100 and an H200: results/h100/2026-11-26, results/h200/2026-11-29/attention.
  */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
@@ -215,7 +215,18 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 		heads /= 2;
 	while (2 * tokens * heads <= rows && tokens < s->m)
 		tokens *= 2;
-	if (values == 1 && rows == 16 && m * tcb_least(heads, 2) >= 2 * rows) {
+	const int has_many = values == 1 && rows == 16 && m * tcb_least(heads, 2) >= 2 * rows;
+	/* Little KV, and few tiles that all have it: smaller ones, whose warps share it. */
+	const int is_tiny = has_many && s->n <= SHORT &&
+			    2 * (size_t)s->words.sequences * s->words.kv * tcb_div_up(attention_group(s), 2) *
+					    tcb_div_up(s->m, rows / 2 * DEFAULT_WARPS) <
+				    tcb_most(target->cuda.sm_count, 1);
+	if (is_tiny) {
+		heads = tcb_least(heads, 2);
+		tokens = ATTENTION_COLUMNS / 2;
+		piece = ATTENTION_PIECE;
+		row_warps = s->n <= piece ? tcb_least(m / tokens, DEFAULT_WARPS) : 1;
+	} else if (has_many) {
 		heads = tcb_least(heads, 2);
 		tokens = rows / heads;
 		row_warps = tcb_least(m / tokens, DEFAULT_WARPS);
@@ -223,7 +234,9 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	}
 	/* Rows of codes can't go to registers; a q of several terms, or long heads, leave none for them; nor can those
 	 * that warps share; V of K's rows is read once. */
-	const int is_async = attention_has_codes(problem) || widest > ATTENTION_Q_LONG || s->words.view ||
+	const size_t seen = attention_visible_most(s);
+	const int is_view = s->words.view && seen > piece * DEFAULT_WARPS; /* else it is one step */
+	const int is_async = attention_has_codes(problem) || widest > ATTENTION_Q_LONG || is_view ||
 			     (is_f32 && is_long) || row_warps > 1;
 	const int is_bulk = !attention_has_codes(problem) && !is_f32 && values == 2 && row_warps == 1 &&
 			    attention_gpu_has_bulk(problem, target) && attention_gpu_copies(problem, 16) &&
@@ -240,9 +253,9 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	while (!attention_gpu_copies(problem, (unsigned)vec) || (vec < 16 && is_bulk) ||
 	       (vec < 16 && vec != 8 && attention_gpu_copies(problem, 16)))
 		vec *= 2;
-	const size_t pieces = tcb_div_up(s->n, piece);
+	const size_t pieces = tcb_div_up(seen, piece);
 	size_t kv_warps = warps / row_warps / values;
-	while (kv_warps > 1 && kv_warps / 2 >= pieces)
+	while (kv_warps > 1 && kv_warps / 2 >= tcb_div_up(s->n, piece))
 		kv_warps /= 2;
 	warps = kv_warps * row_warps * values;
 	/* A ring has more in flight than registers do: one block on each multiprocessor. */

@@ -154,7 +154,7 @@ void attention_wgmma_default(const struct tcb_problem *problem, const struct tcb
 	}
 	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_most(m, tokens), tcb_most(n, kv), k };
 	const size_t whole = tcb_least(tcb_most(tcb_most(target->cuda.sm_count, 1) / tiles, 1), ALIGN);
-	const size_t splitk = tcb_least(whole, tcb_div_up(s->n, kv));
+	const size_t splitk = tcb_least(whole, tcb_div_up(attention_visible_most(s), kv));
 	out->knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
 	out->knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_LAUNCH : TCB_JOIN_NONE;
 	out->knob[TCB_KNOB_PDL] = 1;

@@ -9,7 +9,16 @@
 #include "kernels/axes.h"
 #include "kernels/gpu/gpu_rules.h"
 
-enum { HEADS_MOST = 16, SHORT_HEAD = 64, POLYNOMIALS = 2 };
+enum {
+	HEADS_MOST = 16,
+	SHORT_HEAD = 64,
+	POLYNOMIALS = 2,
+	KV_LEAST_WGMMA = 32,
+	KV_LEAST = 16,
+	TILES_OF_SM = 4, /* of which blocks stay */
+	FILE_REGISTERS = 65536,
+	BLOCK_SHARED = 1024 /* bytes that a block takes beside its own */
+};
 
 static const unsigned short midi_m[] = { 128, 192, 64, 256, 96, 48, 32, 24, 16, 12, 8, 4, 2, 1 };
 static const unsigned short tile_n[] = { 128, 64, 32, 16, 80, 96, 112, 144, 160, 176 };
@@ -94,6 +103,36 @@ static size_t shared_bytes(const struct tcb_problem *problem, const struct tcb_t
 	return g.shared_bytes;
 }
 
+static int breaks_rule(const struct tcb_problem *problem, const struct tcb_target *target,
+		       const struct tcb_geometry *geometry)
+{
+	for (const struct tcb_rule *rule = attention_prefill_gpu_rules; !tcb_rule_is_end(rule); rule++)
+		if (rule->kind == TCB_RULE_KERNEL && tcb_rule_broken(rule, problem, target, geometry))
+			return 1;
+	return 0;
+}
+
+/* One tile of KV, which leaves two warpgroups nothing to take turns at: two blocks on each multiprocessor, of a
+ * warpgroup each where they stay for many tiles, or tiles are few. */
+static void pair_blocks(const struct tcb_problem *problem, const struct tcb_target *target, size_t tiles, size_t kv,
+			struct tcb_geometry *out)
+{
+	const struct tcb_geometry alone = *out;
+	struct tcb_footprint f;
+	const size_t sms = tcb_most(target->cuda.sm_count, 1);
+	const int is_full = tiles >= TILES_OF_SM * sms;
+	if (is_full || 2 * tiles < sms) {
+		set_tiles(&problem->shape, 64, 1, kv, out);
+		out->knob[TCB_KNOB_TURNS] = 0;
+	}
+	out->knob[TCB_KNOB_BLOCKS] = is_full ? 2 : 0;
+	out->knob[TCB_KNOB_OCC] = 2;
+	prefill_gpu_footprint(problem, target, out, &f);
+	if (breaks_rule(problem, target, out) || 2 * (f.shared_bytes + BLOCK_SHARED) > tcb_shared_limit(target) ||
+	    2 * (size_t)f.block_threads * tcb_round_up(f.thread_registers, 8) > FILE_REGISTERS)
+		*out = alone;
+}
+
 /* wgmma: two warpgroups by turns, as many KV tokens as their registers take, a block that stays on each multiprocessor.
  * mma: four warps of 16 rows; of contract f32 as many as there is shared memory for q's terms, and eight where a
  * multiprocessor has no two blocks of four, but for blocks of KV: so the model ranks them. */
@@ -105,6 +144,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const size_t own = is_wgmma ? 64 : 16, v = attention_v(s);
 	/* ALiBi's distances take registers, too. */
 	size_t kv = is_wgmma ? (v > (s->words.alibi ? 64 : 128) ? 64 : 128) : mma_kv(problem);
+	while (kv / 2 >= tcb_most(s->n, is_wgmma ? KV_LEAST_WGMMA : KV_LEAST))
+		kv /= 2;
 	tcb_geometry_init(out);
 	/* V of more than 256 values is dealt to several warps or warpgroups. */
 	size_t most = v > 512 ? 2 : 4;
@@ -139,6 +180,8 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 		set_tiles(s, own, most /= 2, kv, out);
 	if (prefill_has_one_stage(problem) && shared_bytes(problem, target, out) > limit)
 		out->knob[TCB_KNOB_STAGES] = 1;
+	if (is_wgmma && s->n <= kv && v <= 256)
+		pair_blocks(problem, target, tiles, kv, out);
 }
 
 const struct tcb_side_space prefill_gpu_space = { attention_prefill_gpu_rules, axes, default_geometry,

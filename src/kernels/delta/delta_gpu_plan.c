@@ -13,6 +13,7 @@
 enum {
 	REGISTERS_MAX = 128 /* of the state, in a lane */,
 	DEFAULT_NUMBERS_MAX = 32 /* of a value */,
+	NUMBERS_LEAST = 8 /* of these, where more lanes are to have some */,
 	DEFAULT_WARPS = 4,
 	DEFAULT_LANES = 8,
 	DEFAULT_UNROLL = 4,
@@ -406,8 +407,9 @@ static int default_chunks(const struct tcb_problem *problem, const struct tcb_ta
 	return 0;
 }
 
-/* Eight lanes to a value, whose vectors are whole lines of 128 bytes; as many values to a lane as leave each
- * multiprocessor two blocks. */
+/* Eight lanes to a value, whose vectors are whole lines of 128 bytes, or of narrower vectors where that many lanes have
+ * none, and sixteen where values leave multiprocessors idle; as many values to a lane as leave each multiprocessor two
+ * blocks. */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
@@ -419,6 +421,9 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	if (chunks_of(problem, target) && s->m >= CHUNKED_FROM && default_chunks(problem, target, out))
 		return;
 	while (s->k / lanes > DEFAULT_NUMBERS_MAX && vec > 4)
+		lanes = lanes_by(problem, vec /= 2);
+	while (vec > 4 && lanes < DEFAULT_LANES * (s->k > 128 ? 2 : 1) && s->k / lanes >= 2 * NUMBERS_LEAST &&
+	       heads * s->n * lanes < blocks * WARP)
 		lanes = lanes_by(problem, vec /= 2);
 	const size_t beside = WARP / lanes;
 	while (unroll > 1 &&

@@ -136,21 +136,25 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	return count;
 }
 
-/* The widest vectors and the shortest tiles that fit the grid. */
+/* The shortest tiles that fit the grid, and the widest vectors, narrower where multiprocessors had no block. */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
 	const size_t m = tcb_power_of_two_up(problem->shape.m), row = delta_row(&problem->shape);
 	size_t tile = delta_of(problem)->is_prefill ? tcb_least(m, TOKENS_LEAST) : m;
+	size_t vec = row % 4 == 0 ? 16 : row % 2 == 0 ? 8 : 4;
 	while (tcb_div_up(problem->shape.m, tile) > GRID_YZ_MAX)
 		tile *= 2;
+	const size_t beside = tcb_div_up(problem->shape.m, tile) * problem->shape.words.sequences;
+	while (vec > 4 && tcb_div_up(row / (vec / 4), WARP * DEFAULT_WARPS) * beside < target->cuda.sm_count)
+		vec /= 2;
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ m, 1, 1 };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ tile, 1, 1 };
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, 1, 1 };
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_FMA;
 	out->knob[TCB_KNOB_WARPS] = DEFAULT_WARPS;
-	out->knob[TCB_KNOB_VEC] = row % 4 == 0 ? 16 : row % 2 == 0 ? 8 : 4;
+	out->knob[TCB_KNOB_VEC] = (int32_t)vec;
 	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
 }
 

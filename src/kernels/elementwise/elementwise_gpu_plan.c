@@ -10,7 +10,7 @@
 #include "kernels/elementwise/elementwise_gpu.h"
 #include "kernels/gpu/gpu_rules.h"
 
-enum { DEFAULT_WARPS = 8, DEFAULT_UNROLL = 2, VEC_MOST = 16, RESIDENT_MOST = 16, STEP_MOST = 1 << 17 };
+enum { DEFAULT_WARPS = 8, VEC_MOST = 16, RESIDENT_MOST = 16, STEP_MOST = 1 << 17 };
 
 void elementwise_gpu_plan(const struct tcb_problem *problem, const struct tcb_target *target,
 			  const struct tcb_geometry *geometry, struct elementwise_gpu *out)
@@ -162,23 +162,24 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	return count;
 }
 
-/* Blocks of 256 threads with two of the widest vectors each.  Small matrices take fewer threads. */
+/* Blocks of 256 threads with one of the widest vectors each, read once, so that L2 keeps something else.  Small
+ * matrices take fewer threads, and smaller blocks where multiprocessors had none. */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
 	const size_t width = VEC_MOST / tcb_type_bytes(problem->op->type);
 	const size_t vectors = problem->shape.m * problem->shape.n / width;
-	size_t warps = DEFAULT_WARPS, unroll = DEFAULT_UNROLL;
-	while (unroll > 1 && vectors < warps * WARP * unroll / 2)
-		unroll /= 2;
-	while (warps > 1 && vectors < warps * WARP * unroll / 2)
+	size_t warps = DEFAULT_WARPS;
+	while (warps > 1 && vectors < warps * WARP / 2)
+		warps /= 2;
+	while (warps > 2 && vectors < warps * WARP * target->cuda.sm_count)
 		warps /= 2;
 	tcb_geometry_init(out);
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_FMA;
-	out->knob[TCB_KNOB_UNROLL] = (int32_t)unroll;
+	out->knob[TCB_KNOB_UNROLL] = 1;
 	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
 	out->knob[TCB_KNOB_VEC] = VEC_MOST;
-	out->knob[TCB_KNOB_STREAM] = 0;
+	out->knob[TCB_KNOB_STREAM] = vectors >= WARP * DEFAULT_WARPS;
 	out->knob[TCB_KNOB_BLOCKS] = 0;
 	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
 	out->knob[TCB_KNOB_OCC] = 1;

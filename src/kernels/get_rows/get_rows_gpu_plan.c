@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/axes.h"
 #include "kernels/get_rows/get_rows_gpu.h"
 #include "kernels/gpu/gpu_rules.h"
@@ -166,7 +167,8 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	return count;
 }
 
-/* A row to a block, up to eight warps; the table as it is stored, where that will do. */
+/* A row to a block, up to eight warps, but parts of one where rows leave multiprocessors idle; the table as it is
+ * stored, where that will do. */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
@@ -176,6 +178,9 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	size_t warps = 1;
 	while (warps < WARPS_USUAL && warps * WARP * unit < problem->shape.k)
 		warps *= 2;
+	while (warps > 1 &&
+	       problem->shape.m * tcb_div_up(problem->shape.k, warps * WARP * unit) < target->cuda.sm_count)
+		warps /= 2;
 	tcb_geometry_init(out);
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, 1, unit };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, 1, midi_k(problem, warps) };

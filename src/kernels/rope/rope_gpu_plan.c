@@ -10,7 +10,12 @@
 #include "kernels/gpu/gpu_rules.h"
 #include "kernels/rope/rope_gpu.h"
 
-enum { UNROLL_MAX = 8, VALUES_MAX = 64, DEFAULT_WARPS = 4 };
+enum {
+	UNROLL_MAX = 8,
+	VALUES_MAX = 64,
+	DEFAULT_WARPS = 4,
+	THREADS_WANTED = 256 /* of each multiprocessor: with fewer, each has less to do */
+};
 
 void rope_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry *geometry, struct rope_gpu *out)
 {
@@ -283,20 +288,29 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	return count;
 }
 
-/* The widest stores, a head in each thread. */
+/* The widest stores, a head in each thread; narrower ones, down to the least that a head's warp has lanes for, where
+ * the GPU had few threads, and as small blocks as give each multiprocessor one. */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
 	const size_t k = tcb_power_of_two_up(s->k);
-	const size_t values = s->k / 2 % 8 || rope_rotated(s) / 2 % 8 ? 4 : 8;
+	const size_t sms = tcb_most(target->cuda.sm_count, 1), halves = rope_tokens(s) * rope_row_heads(s) * (s->k / 2);
+	const int is_one_warp =
+		s->words.qknorm || (rope_has_blocks(problem) && s->k / 2 % ROPE_BLOCK != 0 && !s->words.pairs);
+	size_t values = s->k / 2 % 8 || rope_rotated(s) / 2 % 8 ? 4 : 8, warps = DEFAULT_WARPS;
+	while (values > 2 && halves / values < sms * THREADS_WANTED &&
+	       (!is_one_warp || tcb_power_of_two_up(s->k / values) <= WARP))
+		values /= 2;
+	while (warps > 1 && halves / values < sms * warps * WARP)
+		warps /= 2;
 	tcb_geometry_init(out);
 	out->tile[TCB_MACRO] = (struct tcb_tile){ tcb_power_of_two_up(s->m), 1, k };
 	out->tile[TCB_MIDI] = (struct tcb_tile){ 1, 1, k };
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 1, 1, values };
 	out->knob[TCB_KNOB_ISA] = TCB_ISA_FMA;
 	out->knob[TCB_KNOB_UNROLL] = 1;
-	out->knob[TCB_KNOB_WARPS] = DEFAULT_WARPS;
+	out->knob[TCB_KNOB_WARPS] = (int32_t)warps;
 	out->knob[TCB_KNOB_VEC] = (int32_t)(2 * values);
 	out->knob[TCB_KNOB_STREAM] = 0;
 	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;

@@ -197,10 +197,14 @@ unsigned tcb_rows_gpu_cluster_most(const struct tcb_target *target);
 
 /* rows_gpu_rules.c */
 /* The rules of all row ops; those of ops without arrays of a value per column. */
+/* rows_gpu_rules.c: can a kernel be written for GEOMETRY, is it of the default space but for what is unusual, and does
+ * a multiprocessor hold it?  (What is unusual is none of the default's business, which asks this.) */
+int tcb_rows_gpu_is_built(const struct tcb_problem *problem, const struct tcb_target *target,
+			  const struct tcb_geometry *geometry);
 extern const struct tcb_rule tcb_rows_gpu_rules[], tcb_rows_gpu_plain_rules[];
 
-/* rows_gpu_space.c */
-/* Bytes of the widest vectors that rows of N values are taken in. */
+/* Bytes of vectors that all rows of N values begin at multiples of; of the widest that they are taken in. */
+unsigned tcb_rows_gpu_even(size_t n);
 unsigned tcb_rows_gpu_widest(size_t n);
 /* The most blocks that share a row so that there are enough of them. */
 size_t tcb_rows_gpu_shares(const struct tcb_problem *problem, const struct tcb_target *target);

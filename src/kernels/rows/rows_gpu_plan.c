@@ -21,9 +21,33 @@ enum {
 	BARRIER = 8,
 	ROWS_AHEAD = 4,          /* that a ring of pieces holds at most */
 	SHARED_OF_SYSTEM = 1024, /* that each block has besides */
+	SHIFTED_MIN = 128, /* values of a row that begins anywhere in a vector: in shorter ones the edge costs more */
+	SLICE_MIN = 512,   /* columns; smaller shares of a row only add work */
+	SPLIT_MAX = 64,    /* blocks that share a row */
+	BLOCKS_WANTED_AN_SM = 2, /* rows are shared where they give fewer */
 };
 
 /* --- numbers --- */
+
+unsigned tcb_rows_gpu_even(size_t n)
+{
+	return n % 4 == 0 ? 16 : n % 2 == 0 ? 8 : 4;
+}
+
+unsigned tcb_rows_gpu_widest(size_t n)
+{
+	return n >= SHIFTED_MIN ? 16 : tcb_rows_gpu_even(n);
+}
+
+size_t tcb_rows_gpu_shares(const struct tcb_problem *problem, const struct tcb_target *target)
+{
+	const size_t sms = target->cuda.sm_count ? target->cuda.sm_count : 1;
+	size_t most = 1;
+	while (most < SPLIT_MAX && problem->shape.m * most < BLOCKS_WANTED_AN_SM * sms &&
+	       problem->shape.n / (2 * most) >= SLICE_MIN)
+		most *= 2;
+	return most;
+}
 
 size_t tcb_rows_gpu_share(size_t n, size_t warps)
 {

@@ -4,10 +4,18 @@
  * can be written for it and no two legal ones are the same computation, and
  * those of the default space alone.
  */
+#include "base/sizes.h"
+#include "kernels/constraint.h"
 #include "kernels/gpu/gpu_rules.h"
 #include "kernels/rows/rows_gpu.h"
 
-enum { LONG_ROW = 1024, PARTS_MAX = WARP * TCB_ROWS_CHUNKS_MAX };
+enum {
+	LONG_ROW = 1024,
+	PARTS_MAX = WARP * TCB_ROWS_CHUNKS_MAX,
+	THREAD_REGISTERS = 255,
+	FILE_REGISTERS = 65536,
+	REGISTERS_AT_ONCE = 8 /* that a thread is given */
+};
 
 RULE(rule_isa)
 {
@@ -306,3 +314,19 @@ RULE(policy_rounds)
 
 const struct tcb_rule tcb_rows_gpu_rules[] = { { 0, 0, rule_idle }, SHARED_RULES };
 const struct tcb_rule tcb_rows_gpu_plain_rules[] = { { 0, 0, rule_idle_plain }, SHARED_RULES };
+
+int tcb_rows_gpu_is_built(const struct tcb_problem *problem, const struct tcb_target *target,
+			  const struct tcb_geometry *geometry)
+{
+	const struct tcb_rule *rule = tcb_rows_gpu_rules + 1; /* the first is of what is set */
+	const size_t most = target->cuda.block_registers_max ? target->cuda.block_registers_max : FILE_REGISTERS;
+	struct tcb_footprint f;
+	for (; !tcb_rule_is_end(rule); rule++)
+		if (rule->broken != policy_usual && tcb_rule_broken(rule, problem, target, geometry))
+			return 0;
+	tcb_rows_gpu_footprint(problem, target, geometry, &f);
+	const size_t registers = tcb_round_up(f.thread_registers, REGISTERS_AT_ONCE);
+	return f.thread_registers <= THREAD_REGISTERS &&
+	       registers * f.block_threads * tcb_most(f.blocks_together, 1) <= most &&
+	       f.shared_bytes <= tcb_shared_limit(target);
+}

@@ -331,7 +331,10 @@ static void write_parameters(struct writer *w)
 		keys = tcb_kit_workspace(&w->kit, "keys", 8, 0);
 		w->counters = tcb_kit_workspace(&w->kit, "counters", 4, g->counters_at);
 	}
-	tcb_kit_dependents(&w->kit, 1);
+	if (g->is_late)
+		tcb_kit_depend(&w->kit);
+	else
+		tcb_kit_dependents(&w->kit, 1);
 	tcb_kit_threads(&w->kit);
 	tcb_kit_memory(&w->kit, 16);
 	w->row = u_block_x(b);
@@ -363,6 +366,8 @@ static enum tcb_status topk_emit(const struct tcb_problem *problem, const struct
 						.is_dependent = g.pdl });
 	write_parameters(&w);
 	write_slice(&w);
+	if (g.is_late)
+		tcb_kit_dependents(&w.kit, 0);
 	if (g.slices > 1) {
 		tcb_kit_block_barrier(&w.kit.b);
 		tcb_kit_last_begin(&w.kit);

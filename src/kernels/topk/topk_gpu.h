@@ -31,7 +31,7 @@ struct topk_gpu {
 	unsigned n, k;
 	size_t m;
 	unsigned width, warps, threads, unroll, together;
-	int pdl;
+	int pdl, is_late;             /* the next launch is let begin when a block has found what its slice has */
 	unsigned pass, slice, slices; /* columns of the block's vectors side by side; of a slice; slices of a row */
 	unsigned groups, sharers;     /* of the block's threads; lanes of one */
 	unsigned joined, ahead;       /* keys that the last block looks at; of these a thread's at a time */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/axes.h"
+#include "kernels/constraint.h"
 #include "kernels/gpu/gpu_rules.h"
 #include "kernels/topk/topk_gpu.h"
 
@@ -17,7 +18,8 @@ enum {
 	DEFAULT_WARPS = 8,
 	DEFAULT_VALUES = 16, /* of a thread */
 	DEFAULT_BLOCKS = 2,  /* of an SM that are few */
-	SLICE_USUAL = 1024   /* columns; smaller slices only add keys to join */
+	SLICE_USUAL = 1024,  /* columns; smaller slices only add keys to join */
+	MANY = 256           /* K from which on a block has long to do */
 };
 
 /* Rows begin at multiples of the widest vector. */
@@ -60,6 +62,9 @@ void topk_gpu_plan(const struct tcb_problem *problem, const struct tcb_geometry 
 	g->unroll = KNOB_COUNT(UNROLL);
 	g->together = KNOB(OCC);
 	g->pdl = KNOB(PDL) == 1;
+	/* Blocks of the next launch beside this one's: these would lie on fewer SMs, and that takes longer than a
+	 * launch. */
+	g->is_late = g->k >= MANY;
 	g->pass = g->threads * g->width;
 	g->slice = g->unroll * g->pass;
 	g->slices = tcb_div_up(g->n, g->slice);
@@ -241,9 +246,19 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 	return count;
 }
 
+static int has_room(const struct tcb_problem *problem, const struct tcb_target *target,
+		    const struct tcb_geometry *geometry)
+{
+	struct topk_gpu g;
+	topk_gpu_plan(problem, geometry, &g);
+	return g.shared_bytes <= tcb_shared_limit(target);
+}
+
 /*
  * Blocks of 4096 scores: of 256 threads, or of twice K; of short rows less.  Where SMs have few of them, of 1024
- * threads, which find what a slice has sooner (by the model: 1x151936, K 40, in 4.5 us instead of 9.6).
+ * threads, which find what a slice has sooner (by the model: 1x151936, K 40, in 4.5 us instead of 9.6).  Joining slices
+ * takes a block K keys of each: of many there is one slice where a block has room for it (8x11008, K 256, on an
+ * H200 13.6 us instead of 24.6).
  */
 static void default_geometry(const struct tcb_problem *problem, const struct tcb_target *target,
 			     struct tcb_geometry *out)
@@ -251,11 +266,12 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	const size_t n = problem->shape.n, k = found(problem), width = widest(problem) / 4;
 	const size_t macro = tcb_most(tcb_power_of_two_up(n), width);
 	/* Of many there is room for fewer on sm_75. */
-	const size_t values = DEFAULT_VALUES / (k > FEW ? 4 : k > FEW / 2 ? 2 : 1);
+	const int is_whole = k >= MANY && target->cuda.capability >= 80;
+	const size_t values = DEFAULT_VALUES / (is_whole ? 1 : k > FEW ? 4 : k > FEW / 2 ? 2 : 1);
 	const size_t slices = problem->shape.m * tcb_div_up(n, DEFAULT_WARPS * WARP * DEFAULT_VALUES);
 	const size_t more = slices <= (size_t)DEFAULT_BLOCKS * target->cuda.sm_count ? WARPS_MAX / DEFAULT_WARPS : 1;
 	size_t warps = more * DEFAULT_WARPS;
-	size_t unroll = tcb_most(tcb_least(values, DEFAULT_VALUES / more) / width, 1);
+	size_t unroll = tcb_most(tcb_least(values, is_whole ? DEFAULT_VALUES : DEFAULT_VALUES / more) / width, 1);
 	while (warps < WARPS_MAX && warps * WARP < 2 * k)
 		warps *= 2;
 	while (unroll > 1 && unroll / 2 * warps * WARP * width >= n)
@@ -272,6 +288,10 @@ static void default_geometry(const struct tcb_problem *problem, const struct tcb
 	out->knob[TCB_KNOB_VEC] = (int32_t)(4 * width);
 	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
 	out->knob[TCB_KNOB_OCC] = 1;
+	while (out->knob[TCB_KNOB_UNROLL] > 1 && !has_room(problem, target, out)) {
+		out->knob[TCB_KNOB_UNROLL] /= 2;
+		out->tile[TCB_MIDI].n = tcb_least(macro, WARP * warps * (size_t)out->knob[TCB_KNOB_UNROLL] * width);
+	}
 }
 
 const struct tcb_side_space topk_gpu_space = { rules, axes, default_geometry, footprint };
