@@ -102,7 +102,7 @@ static void few_default(const struct tcb_problem *problem, const struct tcb_targ
 {
 	enum { K = 64, STAGES = 8, LEAST = 32, MOST = 128 };
 	const size_t m = tcb_most(16, tcb_power_of_two_up(problem->shape.m)), n = problem->shape.n;
-	size_t columns = MOST;
+	size_t columns = tcb_least(MOST, tcb_most(16, tcb_power_of_two_up(n)));
 	while (columns > LEAST && tcb_div_up(n, columns) < target->cuda.sm_count)
 		columns /= 2;
 	out->tile[TCB_MICRO] = (struct tcb_tile){ 16, tcb_most(16, columns / 4), K };
