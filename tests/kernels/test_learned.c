@@ -101,6 +101,28 @@ static void they_are_legal_whatever_the_shape(void **state)
 	}
 }
 
+/* Who knows the card itself (a sweep, `bench`) and who knows its architecture alone (libtcbrt without a database) have
+ * the same default: 512x5120x5120 of q4k_matmul had one on an H200 and another of sm_90. */
+static void cards_of_an_architecture_have_the_same(void **state)
+{
+	const struct tcb_learned *table;
+	(void)state;
+	for (size_t t = 0; (table = tcb_learned_at(t)); t++) {
+		const struct tcb_target recorded = target_of(table);
+		struct tcb_rng rng;
+		tcb_rng_init(&rng, t + 7);
+		for (size_t i = 0; i < SHAPES; i++) {
+			const struct tcb_problem problem = draw_problem(&rng, table);
+			struct tcb_target card = recorded;
+			struct tcb_geometry of_recorded, of_card;
+			card.l2_bytes = card.llc_bytes = (size_t)(i % 2 ? 60 : 1) << 20;
+			(void)tcb_default_geometry(&problem, &recorded, &of_recorded);
+			(void)tcb_default_geometry(&problem, &card, &of_card);
+			assert_true(tcb_geometry_equal(&of_recorded, &of_card));
+		}
+	}
+}
+
 /* Of whole spaces the fastest come in order, and the default is predicted to be hardly slower. */
 static void defaults_are_near_the_least_of_spaces(void **state)
 {
@@ -267,6 +289,7 @@ int main(void)
 		cmocka_unit_test(tables_keep_within_their_arrays),
 		cmocka_unit_test(stored_trials_are_told_apart),
 		cmocka_unit_test(they_are_legal_whatever_the_shape),
+		cmocka_unit_test(cards_of_an_architecture_have_the_same),
 		cmocka_unit_test(defaults_are_near_the_least_of_spaces),
 		cmocka_unit_test(others_have_none),
 	};
