@@ -50,11 +50,12 @@ static struct tcb_problem draw_problem(struct tcb_rng *rng, const struct tcb_lea
 	for (;;) {
 		const struct tcb_op *op = ops[tcb_rng_below(rng, count)];
 		const enum tcb_contract contract = (enum tcb_contract)tcb_rng_below(rng, TCB_CONTRACT_COUNT);
-		const struct tcb_shape shape = { draw_size(rng, table->least.m, table->most.m, 1),
-						 draw_size(rng, table->least.n, table->most.n, 1),
-						 draw_size(rng, table->least.k, table->most.k, 256),
-						 op->default_shapes[0].words };
+		struct tcb_shape shape = { draw_size(rng, table->least.m, table->most.m, 1),
+					   draw_size(rng, table->least.n, table->most.n, 1),
+					   draw_size(rng, table->least.k, table->most.k, 256),
+					   op->default_shapes[0].words };
 		struct tcb_problem problem;
+		shape.words.bits = op->words >> TCB_WORD_BITS & 1u && tcb_rng_below(rng, 4) == 0;
 		if (tcb_op_side(op, &target) && op->contracts >> contract & 1u &&
 		    tcb_problem_init(op, contract, &shape, &problem, NULL) == TCB_OK &&
 		    tcb_learned_has(&problem, &target) &&
