@@ -438,10 +438,11 @@ def fill(values, width=118):
 
 
 def reach(trials, least):
-    """What is 4 times smaller or larger than all that was measured is too far; of rows only what was learned from."""
+    """What is 4 times smaller or larger than all that was measured is too far; of rows only what was learned from.  More
+    columns are more blocks of the same, and vocabularies have many: 16 times as many are not too far."""
     sizes = np.array([list(sizes_of(key[3]).values()) for key, count in zip(trials.keys, trials.count) if count >= 5])
     low = np.maximum([max(v // 4, 1) if v else 0 for v in sizes.min(axis=0)], (least, 0, 0))
-    return tuple(low), tuple(4 * sizes.max(axis=0))
+    return tuple(low), tuple(sizes.max(axis=0) * (4, 16, 4))
 
 
 def words_of(trials):
@@ -538,8 +539,8 @@ def main():
     parser.add_argument("--tcbtune", default="tcbtune", help="the program that says features of what bench measured")
     parser.add_argument("--forms", type=int, default=80, help="geometries of a contract in the table, at most")
     parser.add_argument("--margins", type=lambda text: [float(v) for v in text.split(",")], default=[0.0, 0.03, 0.06, 0.1, 0.15])
-    parser.add_argument("--trees", type=int, default=200)
-    parser.add_argument("--rate", type=float, default=0.15)
+    parser.add_argument("--trees", type=int, default=400)
+    parser.add_argument("--rate", type=float, default=0.08)
     parser.add_argument("--columns", type=float, default=0.3, help="share of the features that a tree may ask")
     parser.add_argument("--ridge", type=float, default=3.0)
     parser.add_argument("--clip", type=float, default=4.0, help="worse losses count as this")

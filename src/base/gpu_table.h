@@ -46,6 +46,11 @@ double tcb_gpu_nominal_rate(unsigned capability, unsigned sm_count, enum tcb_com
 int tcb_gpu_parse(const char *name, unsigned *capability_out, const char **key_out);
 /* cuda_kind.c: the number of "cuda:0"; -1: NAME is not so. */
 int tcb_gpu_ordinal(const char *name);
+/* gpu_known.c: keeps what a driver said of an attached GPU; what "sm_90:KEY" is, 0 where no driver said.  Any thread
+ * may ask.
+ */
+void tcb_gpu_remember(const struct tcb_gpu *gpu);
+int tcb_gpu_recall(const char *name, struct tcb_target *out);
 /* Fills what follows from the rest: name, key, arch, instruction families, limits of a block. */
 void tcb_gpu_complete(struct tcb_gpu *gpu);
 

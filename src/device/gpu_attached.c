@@ -77,8 +77,10 @@ enum tcb_status tcb_gpu_list(struct tcb_gpu out[TCB_GPUS_MAX], size_t *count_out
 {
 	TCB_TRY(tcb_ask_apart(ask_driver, out, sizeof *out, TCB_GPUS_MAX, count_out,
 			      "the process that asked the CUDA driver for its GPUs died; try nvidia-smi", err));
-	for (size_t i = 0; i < *count_out; i++)
+	for (size_t i = 0; i < *count_out; i++) {
 		out[i].source = "driver"; /* the child's pointer is not ours */
+		tcb_gpu_remember(&out[i]);
+	}
 	return TCB_OK;
 }
 

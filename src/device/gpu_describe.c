@@ -45,5 +45,6 @@ enum tcb_status tcb_gpu_describe(const struct tcb_cuda *cuda, int device, struct
 	/* Two transfers a clock on every memory that these cards have. */
 	out->read_bytes_s = 2e3 * out->memory_khz * out->bus_bits / 8;
 	tcb_gpu_complete(out);
+	tcb_gpu_remember(out);
 	return TCB_OK;
 }

@@ -148,7 +148,7 @@ static int check_positive(const struct tcb_candidate *c, char *why)
 	if (shape->m == 0 || shape->n == 0 || volume(shape->m, shape->n, shape_dim(shape, 2), &product))
 		return reject(why, "the shape %zux%zux%zu has no elements, or more than can be counted", shape->m,
 			      shape->n, shape->k);
-	for (int knob = 0; !c->is_walk && knob < TCB_KNOB_COUNT; knob++)
+	for (int knob = 0; !c->is_walk && !c->is_placed && knob < TCB_KNOB_COUNT; knob++)
 		if (c->geometry->knob[knob] != TCB_KNOB_UNSET && /* most are */
 		    tcb_constraint_knob(c->target, (enum tcb_knob)knob, c->geometry->knob[knob], why))
 			return -1;

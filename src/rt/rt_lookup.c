@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/gpu_table.h"
 #include "rt/runtime.h"
 
 static int fail(struct tcbrt_tuning *out, int code, const char *what, const char *name, const char *advice)
@@ -91,6 +92,8 @@ static struct rt_device device_of(const struct tcbrt *rt, const struct tcbrt_que
 		(void)snprintf(device.name, sizeof(device.name), "%s", name_of(query, room));
 	if (query->wgpu)
 		rt_wgpu_limit(query->wgpu, &device.target);
+	else if (!rt_has_threads(&device)) /* what is attached is known by its key, in a database or not */
+		(void)tcb_gpu_recall(device.name, &device.target);
 	return device;
 }
 

@@ -58,6 +58,18 @@ def clustered(cli):
     cli.check("splitk=16" in said and "launch_failed" not in said, said)
 
 
+def one_default(cli):
+    """A card with other multiprocessors than the common one of its architecture: `lookup`, which asks libtcbrt, and `bench`
+    have the same default, with a database of the card or none."""
+    cli.env["FAKE_CUDA"] = "90:sms=8"
+    problem = ["--op", "matmul_f16", "--shape", "1x256x64", "--device", "cuda:0", "--db", cli.scratch / "none.db"]
+    found = cli.json("lookup", *problem, schema="lookup")
+    document = cli.json("bench", *problem, "--geometry", found["geometry"], "--rotation", "4K", "--budget", "20s", schema="bench")
+    rows = document["results"][0]["rows"]
+    cli.check(len(rows) == 1 and rows[0]["geometry"] == found["geometry"], f"{found} and {rows}")
+    cli.check("midi=16x32x64" in found["geometry"], f"{found}: with 132 multiprocessors it would be midi=16x16x64")
+
+
 def compared(cli):
     cli.env["FAKE_CUDA"] = "90,90:slow=1"
     document = cli.json("sweep", *SPACE, "--device", "cuda:all", "--db", cli.scratch / "two.db", "--max-trials", 2,
@@ -216,6 +228,7 @@ def main():
     several(cli, cli.scratch / "gpus.db")
     fallen_back(cli, cli.scratch / "gpus.db")
     clustered(cli)
+    one_default(cli)
     compared(cli)
     refused(cli)
     told_apart(cli)

@@ -50,11 +50,12 @@ static struct tcb_problem draw_problem(struct tcb_rng *rng, const struct tcb_lea
 	for (;;) {
 		const struct tcb_op *op = ops[tcb_rng_below(rng, count)];
 		const enum tcb_contract contract = (enum tcb_contract)tcb_rng_below(rng, TCB_CONTRACT_COUNT);
-		const struct tcb_shape shape = { draw_size(rng, table->least.m, table->most.m, 1),
-						 draw_size(rng, table->least.n, table->most.n, 1),
-						 draw_size(rng, table->least.k, table->most.k, 256),
-						 op->default_shapes[0].words };
+		struct tcb_shape shape = { draw_size(rng, table->least.m, table->most.m, 1),
+					   draw_size(rng, table->least.n, table->most.n, 1),
+					   draw_size(rng, table->least.k, table->most.k, 256),
+					   op->default_shapes[0].words };
 		struct tcb_problem problem;
+		shape.words.bits = op->words >> TCB_WORD_BITS & 1u && tcb_rng_below(rng, 4) == 0;
 		if (tcb_op_side(op, &target) && op->contracts >> contract & 1u &&
 		    tcb_problem_init(op, contract, &shape, &problem, NULL) == TCB_OK &&
 		    tcb_learned_has(&problem, &target) &&
@@ -98,6 +99,28 @@ static void they_are_legal_whatever_the_shape(void **state)
 		}
 		print_message("%s, %s: %zu of %d learned\n", table->family, table->arch, learned, SHAPES);
 		assert_true(learned > SHAPES / 2);
+	}
+}
+
+/* Who knows the card itself (a sweep, `bench`) and who knows its architecture alone (libtcbrt without a database) have
+ * the same default: 512x5120x5120 of q4k_matmul had one on an H200 and another of sm_90. */
+static void cards_of_an_architecture_have_the_same(void **state)
+{
+	const struct tcb_learned *table;
+	(void)state;
+	for (size_t t = 0; (table = tcb_learned_at(t)); t++) {
+		const struct tcb_target recorded = target_of(table);
+		struct tcb_rng rng;
+		tcb_rng_init(&rng, t + 7);
+		for (size_t i = 0; i < SHAPES; i++) {
+			const struct tcb_problem problem = draw_problem(&rng, table);
+			struct tcb_target card = recorded;
+			struct tcb_geometry of_recorded, of_card;
+			card.l2_bytes = card.llc_bytes = (size_t)(i % 2 ? 60 : 1) << 20;
+			(void)tcb_default_geometry(&problem, &recorded, &of_recorded);
+			(void)tcb_default_geometry(&problem, &card, &of_card);
+			assert_true(tcb_geometry_equal(&of_recorded, &of_card));
+		}
 	}
 }
 
@@ -267,6 +290,7 @@ int main(void)
 		cmocka_unit_test(tables_keep_within_their_arrays),
 		cmocka_unit_test(stored_trials_are_told_apart),
 		cmocka_unit_test(they_are_legal_whatever_the_shape),
+		cmocka_unit_test(cards_of_an_architecture_have_the_same),
 		cmocka_unit_test(defaults_are_near_the_least_of_spaces),
 		cmocka_unit_test(others_have_none),
 	};

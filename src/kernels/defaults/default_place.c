@@ -139,9 +139,11 @@ int tcb_default_fill_in(const char *form, const struct tcb_default_place *place,
 int tcb_default_is_legal(const struct tcb_default_place *place, const struct tcb_target *target,
 			 const struct tcb_geometry *geometry)
 {
-	struct tcb_candidate candidate = {
-		.op = place->problem->op, .problem = place->problem, .target = target, .geometry = geometry
-	};
+	struct tcb_candidate candidate = { .op = place->problem->op,
+					   .problem = place->problem,
+					   .target = target,
+					   .geometry = geometry,
+					   .is_placed = 1 };
 	return !tcb_constraint_first(&candidate, NULL);
 }
 

@@ -67,8 +67,7 @@ static uint64_t knob(const struct view *view, enum tcb_knob which)
 	return value > 0 ? (uint64_t)value : 1;
 }
 
-static void add_problem(const struct tcb_problem *problem, const struct tcb_target *target, const struct view *view,
-			int16_t *out)
+static void add_problem(const struct tcb_problem *problem, const struct view *view, int16_t *out)
 {
 	const struct tcb_format *format = problem->op->format;
 	const struct tcb_shape *shape = view->shape;
@@ -85,7 +84,6 @@ static void add_problem(const struct tcb_problem *problem, const struct tcb_targ
 	out[TCB_LEARNED_run] = clipped(format ? (int64_t)format->run_values : 0);
 	out[TCB_LEARNED_offsets] = clipped(format ? format->has_offsets : 0);
 	out[TCB_LEARNED_processors] = clipped(doublings(view->processors));
-	out[TCB_LEARNED_cache] = clipped(doublings(target->llc_bytes));
 }
 
 /* How many blocks fit on a multiprocessor: as many as there is memory, and as many registers and threads. */
@@ -204,6 +202,25 @@ static void add_steps(const struct view *view, const struct deal *deal, int16_t 
 	out[TCB_LEARNED_steps_over_stages] = clipped(doublings(steps) - doublings(stages));
 }
 
+/* Steps along k that a warp takes at once, from one part of k. */
+static void add_unrolled(const struct tcb_problem *problem, const struct view *view, const struct deal *deal,
+			 int16_t *out)
+{
+	const struct tcb_tile *micro = &view->geometry->tile[TCB_MICRO];
+	const uint64_t parts = knob(view, TCB_KNOB_SPLITK) * knob(view, TCB_KNOB_KSPLIT),
+		       unroll = knob(view, TCB_KNOB_UNROLL);
+	const uint64_t steps = tcb_div_up(tcb_div_up(view->k, UNIT_VALUES), parts);
+	const uint64_t unrolled = micro->n * micro->k * view->weight_bits / 256 * unroll;
+	const uint64_t warps = deal->resident * tcb_div_up(view->footprint.block_threads, WARP);
+	out[TCB_LEARNED_bits] = problem->shape.words.bits != 0;
+	out[TCB_LEARNED_other_traffic] = clipped(doublings((uint64_t)problem->op->traffic(problem)) -
+						 doublings(view->shape->n * view->k * view->weight_bits / 256 + 1));
+	out[TCB_LEARNED_blocks_of_one] = clipped(doublings(deal->blocks) - doublings(view->processors));
+	out[TCB_LEARNED_unroll_rest] = clipped(share(steps, tcb_round_up(steps, unroll)));
+	out[TCB_LEARNED_unrolled] = clipped(doublings(unrolled));
+	out[TCB_LEARNED_unrolled_flight] = clipped(doublings(unrolled * warps));
+}
+
 /* What words say. */
 static void add_words(const struct tcb_problem *problem, int16_t *out)
 {
@@ -227,7 +244,19 @@ static int over(uint64_t bytes, uint64_t cache)
 	return cache ? doublings(bytes) - doublings(cache) : 0;
 }
 
-/* Of a processor: what threads have, and caches hold. */
+/* Not of a GPU: which card of its capability an architecture's name means, is known to some who ask alone, and all are
+ * to get the same default (libtcbrt without a database, a sweep on the card). */
+static void add_caches(const struct tcb_target *target, const struct view *view, int16_t *out)
+{
+	const size_t *bytes = view->footprint.level_bytes;
+	const int has_threads = tcb_kind_of(target)->has_threads;
+	out[TCB_LEARNED_cache] = has_threads ? clipped(doublings(target->llc_bytes)) : 0;
+	out[TCB_LEARNED_midi_of_l1] = clipped(over(bytes[TCB_MIDI], target->l1d_bytes));
+	out[TCB_LEARNED_midi_of_l2] = has_threads ? clipped(over(bytes[TCB_MIDI], target->l2_bytes)) : 0;
+	out[TCB_LEARNED_macro_of_l2] = has_threads ? clipped(over(bytes[TCB_MACRO], target->l2_bytes)) : 0;
+}
+
+/* Of a processor: what threads have. */
 static void add_parts(const struct tcb_target *target, const struct view *view, int16_t *out)
 {
 	const struct tcb_tile *macro = &view->geometry->tile[TCB_MACRO];
@@ -240,9 +269,6 @@ static void add_parts(const struct tcb_target *target, const struct view *view, 
 	out[TCB_LEARNED_last_part] = clipped(share(parts, tcb_round_up(parts, view->processors)));
 	out[TCB_LEARNED_macro_bytes] = clipped(doublings(bytes[TCB_MACRO]));
 	out[TCB_LEARNED_midi_bytes] = clipped(doublings(bytes[TCB_MIDI]));
-	out[TCB_LEARNED_midi_of_l1] = clipped(over(bytes[TCB_MIDI], target->l1d_bytes));
-	out[TCB_LEARNED_midi_of_l2] = clipped(over(bytes[TCB_MIDI], target->l2_bytes));
-	out[TCB_LEARNED_macro_of_l2] = clipped(over(bytes[TCB_MACRO], target->l2_bytes));
 	out[TCB_LEARNED_element] = clipped((int64_t)view->footprint.element_bytes);
 	out[TCB_LEARNED_vectors] = clipped(view->footprint.vector_registers);
 }
@@ -274,13 +300,15 @@ void tcb_learned_features(const struct tcb_problem *problem, const struct tcb_ta
 	};
 	tcb_space_of(problem, target, geometry)->footprint(problem, target, geometry, &view.footprint);
 	const struct deal deal = deal_of(target, &view);
-	add_problem(problem, target, &view, out);
+	add_problem(problem, &view, out);
 	add_tiles(&view, &deal, out);
 	add_deal(&view, &deal, out);
 	add_work(&view, &deal, out);
 	add_steps(&view, &deal, out);
 	add_words(problem, out);
 	add_parts(target, &view, out);
+	add_caches(target, &view, out);
+	add_unrolled(problem, &view, &deal, out);
 	add_grid(&view, &deal, out);
 	for (int which = 0; which < TCB_KNOB_COUNT; which++)
 		out[TCB_LEARNED_KNOBS + which] = clipped(geometry->knob[which]);

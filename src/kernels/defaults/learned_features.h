@@ -24,7 +24,7 @@
 	X(run, "weights that share a scale")                                             \
 	X(offsets, "1: there are some")                                                  \
 	X(processors, "multiprocessors")                                                 \
-	X(cache, "bytes of the last cache")                                              \
+	X(cache, "bytes of a processor's last")                                          \
 	X(midi_m, "the tile's")                                                          \
 	X(midi_n, "the tile's")                                                          \
 	X(micro_m, "the tile's")                                                         \
@@ -85,11 +85,17 @@
 	X(macro_bytes, "of a macro tile's operands")                                     \
 	X(midi_bytes, "of a midi tile's")                                                \
 	X(midi_of_l1, "of them, over those of the first cache")                          \
-	X(midi_of_l2, "over those of the second")                                        \
-	X(macro_of_l2, "of a macro tile's operands, over the second")                    \
+	X(midi_of_l2, "over those of a processor's second")                              \
+	X(macro_of_l2, "of a macro tile's operands, over a processor's")                 \
 	X(grid_waves, "rounds of a launch's blocks, as many as fit")                     \
 	X(grid_last, "share of the places that its blocks take over all of them")        \
-	X(vectors, "vector registers")
+	X(vectors, "vector registers")                                                   \
+	X(bits, "1: the shape's word")                                                   \
+	X(other_traffic, "all that is read and written, over the weights of one matrix") \
+	X(blocks_of_one, "blocks, over multiprocessors")                                 \
+	X(unroll_rest, "share of all rounds of unrolled steps that there are")           \
+	X(unrolled, "bytes of weights that a warp asks for at a time")                   \
+	X(unrolled_flight, "that all warps on a multiprocessor ask for")
 
 enum tcb_learned_feature {
 #define TCB_LEARNED_FEATURE_ENUM(name, help) TCB_LEARNED_##name,

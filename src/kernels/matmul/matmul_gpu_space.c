@@ -96,23 +96,6 @@ static void set_knobs(struct tcb_geometry *out, enum tcb_isa isa, size_t vec, en
 	out->knob[TCB_KNOB_CLUSTER] = 1;
 }
 
-/* Few rows with the word bits, whose sums may not be split: tiles so narrow that all SMs have one, and as much on its
- * way as there is room for. */
-static void few_default(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
-{
-	enum { K = 64, STAGES = 8, LEAST = 32, MOST = 128 };
-	const size_t m = tcb_most(16, tcb_power_of_two_up(problem->shape.m)), n = problem->shape.n;
-	size_t columns = MOST;
-	while (columns > LEAST && tcb_div_up(n, columns) < target->cuda.sm_count)
-		columns /= 2;
-	out->tile[TCB_MICRO] = (struct tcb_tile){ 16, tcb_most(16, columns / 4), K };
-	out->tile[TCB_MIDI] = (struct tcb_tile){ m, columns, K };
-	out->tile[TCB_MACRO] = (struct tcb_tile){ m, tcb_most(tcb_power_of_two_up(n), columns),
-						  tcb_most(tcb_power_of_two_up(problem->shape.k), K) };
-	out->knob[TCB_KNOB_STAGES] = STAGES;
-	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
-}
-
 /* Of few tiles: slices of k, so many that each multiprocessor has some blocks, but that none is short. */
 static int slices_for(const struct tcb_problem *problem, const struct tcb_target *target, size_t tiles)
 {
@@ -122,6 +105,28 @@ static int slices_for(const struct tcb_problem *problem, const struct tcb_target
 		if ((size_t)slices[i] <= wanted && problem->shape.k / (size_t)slices[i] >= SLICE_LEAST)
 			return problem->shape.words.bits ? 1 : slices[i];
 	return 1;
+}
+
+/* Few rows: tiles of 32 columns; of 64 where all multiprocessors have more than one, and where they are too few and k
+ * is sliced; of 16 where it is too short for that.  As much on its way as there is room for.  By trials of 20 problems
+ * on an H200 (results/h200/2026-11-30/defaults/learn-*.db.xz). */
+static void few_default(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
+{
+	enum { K = 64, STAGES = 8, SHORT_STAGES = 5, NARROWEST = 16, NARROW = 32, WIDE = 64 };
+	const size_t m = tcb_most(16, tcb_power_of_two_up(problem->shape.m)), n = problem->shape.n;
+	const size_t sms = tcb_most(target->cuda.sm_count, 1), wide = tcb_div_up(n, WIDE);
+	const int is_many = 5 * wide >= 8 * sms, is_short = 4 * tcb_div_up(n, NARROW) < 3 * sms;
+	const int slices = is_short ? slices_for(problem, target, wide) : 1;
+	const size_t wanted = is_many || slices > 1 ? WIDE : is_short ? NARROWEST : NARROW;
+	const size_t columns = tcb_least(wanted, tcb_most(16, tcb_power_of_two_up(n)));
+	const size_t blocks = tcb_div_up(n, columns) * (size_t)slices;
+	out->tile[TCB_MICRO] = (struct tcb_tile){ m, 16, K };
+	out->tile[TCB_MIDI] = (struct tcb_tile){ m, columns, K };
+	out->tile[TCB_MACRO] = (struct tcb_tile){ m, tcb_most(tcb_power_of_two_up(n), columns),
+						  tcb_most(tcb_power_of_two_up(problem->shape.k), K) };
+	out->knob[TCB_KNOB_SPLITK] = slices;
+	out->knob[TCB_KNOB_STAGES] = is_many || blocks > 2 * sms ? SHORT_STAGES : STAGES;
+	out->knob[TCB_KNOB_PDL] = target->cuda.capability >= 90;
 }
 
 /* OUT with as many warps as there are registers for. */

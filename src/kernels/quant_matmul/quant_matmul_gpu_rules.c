@@ -340,15 +340,26 @@ RULE(policy_usual)
 	return tcb_gpu_unusual(unusual, problem, target, geometry);
 }
 
-/* Blocks that leave many SMs without work, in the last wave or altogether. */
+/* About as many blocks as there can be: tiles of 64 rows, as many parts of K as a cluster may have. */
+static size_t most_blocks(const struct tcb_problem *problem, const struct tcb_geometry *geometry)
+{
+	const size_t units = qmm_units_along_k(problem->shape.k);
+	size_t parts = problem->shape.k % QMM_UNIT_VALUES ? 1 : CLUSTER_MAX;
+	while (units % parts)
+		parts--;
+	return parts * tcb_div_up(problem->shape.n, 64) * tcb_div_up(problem->shape.m, geometry->tile[TCB_MIDI].m);
+}
+
+/* Blocks that leave many SMs without work, in the last wave or altogether, where there could be more. */
 RULE(policy_waves)
 {
 	const size_t slots = (size_t)KNOB(OCC) * (target->cuda.sm_count ? target->cuda.sm_count : 1);
+	const size_t most = most_blocks(problem, geometry);
 	struct qmm_gpu g;
 	size_t blocks;
 	qmm_gpu_plan(problem, target, geometry, &g);
 	blocks = (size_t)g.grid * g.splitk * (g.is_dealt ? 1 : g.token_tiles);
-	if (blocks * 4 >= 3 * ((blocks + slots - 1) / slots * slots))
+	if (blocks * 4 >= 3 * ((blocks + slots - 1) / slots * slots) || (most * 4 < 3 * slots && 2 * blocks >= most))
 		return NULL;
 	return problem->shape.n < 1024 || tcb_gpu_is_default(problem, target, geometry)
 		       ? NULL

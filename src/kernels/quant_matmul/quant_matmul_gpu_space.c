@@ -45,6 +45,19 @@ static unsigned x_terms_of(const struct tcb_problem *problem)
 	return unit.x_terms;
 }
 
+/* Powers of two; of 7 times as much, as K = 14336 has, 7 and 14 instead of 16; of an odd number other odd ones. */
+static void add_splits(struct tcb_axis *to, size_t units)
+{
+	ADD(to, 1, 2, 4, 8);
+	if (units % 7 == 0)
+		ADD(to, 7, 14);
+	else
+		tcb_axis_add(to, 16);
+	for (size_t by = 3; units % 2 && by <= 16; by += 2)
+		if (units % by == 0)
+			tcb_axis_add(to, by);
+}
+
 /* In an order in which the rules cut early. */
 static size_t axes(const struct tcb_problem *problem, const struct tcb_target *target,
 		   struct tcb_axis out[TCB_AXES_MAX])
@@ -75,12 +88,7 @@ static size_t axes(const struct tcb_problem *problem, const struct tcb_target *t
 		tcb_axis_add(a, TCB_COPY_ASYNC);
 	if (is_modern)
 		tcb_axis_add(a, TCB_COPY_BULK);
-	a = tcb_axis_knob(out, &count, TCB_KNOB_SPLITK);
-	ADD(a, 1, 2, 4, 8);
-	if (units % 7 == 0) /* K = 14336 */
-		ADD(a, 7, 14);
-	else
-		tcb_axis_add(a, 16);
+	add_splits(tcb_axis_knob(out, &count, TCB_KNOB_SPLITK), units);
 	a = tcb_axis_knob(out, &count, TCB_KNOB_JOIN);
 	ADD(a, TCB_JOIN_NONE, TCB_JOIN_LAST);
 	if (is_modern)
@@ -308,6 +316,16 @@ static void many_default(const struct tcb_problem *problem, const struct tcb_tar
 		*out = g;
 }
 
+/* A few parts of K. */
+static size_t few_split(size_t units)
+{
+	static const size_t splits[] = { 4, 2, 3, 5, 7 };
+	for (size_t i = 0; i < sizeof splits / sizeof *splits; i++)
+		if (units % splits[i] == 0)
+			return splits[i];
+	return 1;
+}
+
 /*
  * Contract q8, up to 8 tokens, formats that are read as they are, on an H200: blocks that stay, with a part of k each
  * that they join in clusters, and warps that share rows where there are few.
@@ -315,14 +333,13 @@ static void many_default(const struct tcb_problem *problem, const struct tcb_tar
 static void few_default(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
 {
 	const struct tcb_shape *s = &problem->shape;
-	const size_t units = qmm_units_along_k(s->k), splitk = units % 4 ? 2 : 4;
+	const size_t units = qmm_units_along_k(s->k), splitk = few_split(units);
 	const size_t blocks = tcb_div_up(s->n, DEFAULT_WARPS * QMM_UNIT_ROWS) * splitk;
 	const size_t ksplit = units % (2 * splitk) == 0 && blocks < target->cuda.sm_count ? 2 : 1;
 	struct tcb_geometry g = *out;
 	struct qmm_gpu plan;
 	if (problem->contract != TCB_CONTRACT_Q8 || tcb_is_expanded(problem->op->format->id) ||
-	    target->cuda.capability < 90 || s->m > QMM_GROUP_TOKENS || s->n < 1024 || s->k % QMM_UNIT_VALUES ||
-	    units % splitk)
+	    target->cuda.capability < 90 || s->m > QMM_GROUP_TOKENS || s->n < 1024 || s->k % QMM_UNIT_VALUES)
 		return;
 	set_tiles(problem, QMM_GROUP_TOKENS, DEFAULT_WARPS / ksplit, &g);
 	if (tcb_quant_group(problem->op->format) == QMM_UNIT_VALUES)
@@ -331,7 +348,7 @@ static void few_default(const struct tcb_problem *problem, const struct tcb_targ
 	g.knob[TCB_KNOB_WARPS] = DEFAULT_WARPS;
 	g.knob[TCB_KNOB_SPLITK] = (int32_t)splitk;
 	g.knob[TCB_KNOB_KSPLIT] = (int32_t)ksplit;
-	g.knob[TCB_KNOB_JOIN] = TCB_JOIN_CLUSTER;
+	g.knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_CLUSTER : TCB_JOIN_NONE;
 	g.knob[TCB_KNOB_PDL] = 1;
 	set_rounds(problem, target, 3, &g);
 	g.knob[TCB_KNOB_LEAD] = g.knob[TCB_KNOB_STAGES];
