@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """tcbtune judge: every planted cheat is refused for what it does, every honest kernel is accepted, and what is not a
-verdict is one clear error."""
+verdict is one clear error.  Half of the kernels where TCB_TEST_PART is 1, the others where it is 2."""
 import json
+import os
 
 import jsonschema
 
@@ -11,12 +12,13 @@ from judge_cases import CHEATS, changed, run_all
 cli = Cli()
 FOLDER = cli.fixtures / "judge"
 PROBLEM = json.loads((FOLDER / "problem.json").read_text())
+PART = int(os.environ.get("TCB_TEST_PART", "0"))
 
 
 def all_cases():
     schema = read_schema(cli.schemas, "judge")
     # With a seed sizes are the same for all, so that the reference is compiled once.
-    results = run_all(cli.program, FOLDER, cli.env, seed=20261128)
+    results = run_all(cli.program, FOLDER, cli.env, seed=20261128, part=slice(PART - 1, None, 2) if PART else slice(None))
     for kernel, is_cheat, status, document, said in results:
         cli.check(document is not None, f"{kernel}: exit status {status}: {said}")
         jsonschema.validate(document, schema)
@@ -30,7 +32,8 @@ def all_cases():
         cli.check(status in ({wanted} if wanted else found), f"{kernel}: exit status {status}: {said}")
         cli.check(not document["accepted"] and document["rule"] in rules, f"{kernel}: {document['rule']}: {said}")
     cheats = sum(is_cheat for _, is_cheat, *_ in results)
-    cli.check(cheats == len(CHEATS) and cheats >= 25 and len(results) - cheats >= 25, f"{cheats} of {len(results)}")
+    most, least = (len(CHEATS) + 1) // 2 if PART else len(CHEATS), 12 if PART else 25
+    cli.check(most - bool(PART) <= cheats <= most and min(cheats, len(results) - cheats) >= least, f"{cheats} of {len(results)}")
 
 
 def refused():
@@ -57,5 +60,6 @@ def refused():
 
 
 all_cases()
-refused()
+if PART != 2:
+    refused()
 cli.done()

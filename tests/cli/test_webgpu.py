@@ -8,10 +8,11 @@ import sys
 from cli_support import Cli
 
 PROBLEM = ("--op", "reduce2d_sum", "--shape", "37x512", "--device", "wgpu:0")
+QUICK = ("--budget", "none", "--rotation", "2M", "--effort", "quick", "--finalists", "1")
 
 
 def swept(cli, path):
-    cli.run("sweep", *PROBLEM, "--budget", "none", "--max-trials", "6", "--rotation", "2M", "--seed", "1", "--db", path)
+    cli.run("sweep", *PROBLEM, *QUICK, "--max-trials", "6", "--seed", "1", "--db", path)
     db = sqlite3.connect(path)
     (kind, name, arch), = db.execute("SELECT kind, name, arch FROM device").fetchall()
     cli.check(kind == "wgpu" and name == arch and name.startswith("wgpu-"), (kind, name, arch))
@@ -26,7 +27,7 @@ def swept(cli, path):
         cli.check(found["source"] in ("exact", "default"), found)
         if found["source"] == "exact":
             cli.check(found["geometry"] == row["geometry"], found)
-    again = cli.run("sweep", *PROBLEM, "--budget", "none", "--max-trials", "1", "--rotation", "2M", "--db", path)
+    again = cli.run("sweep", *PROBLEM, *QUICK, "--max-trials", "1", "--db", path)
     cli.check("7 of " in again.stderr or "6 known" in again.stderr, again.stderr)
     exported = cli.scratch / "webgpu.json"
     cli.run("db", "export", "--json", "--db", path, "--out", exported)
@@ -81,7 +82,7 @@ def trusted(cli, path):
     before = cli.json("report", "--db", path, schema="report")["best"]
     found = cli.json("lookup", *problem, "--db", path, schema="lookup")
     cli.check(found["source"] == "default", found)
-    cli.run("sweep", *problem, "--budget", "none", "--max-trials", "2", "--rotation", "2M", "--seed", "1", "--db", path)
+    cli.run("sweep", *problem, *QUICK, "--max-trials", "2", "--seed", "1", "--db", path)
     db = sqlite3.connect(path)
     devices = dict(db.execute("SELECT name, key FROM device").fetchall())
     db.close()

@@ -35,13 +35,15 @@ def described(document):
 
 
 def every_op():
-    wgsl = 0
+    wgsl, schema = 0, read_schema(cli.schemas, "wgsl")
     for op in cli.json("ops", schema="ops")["ops"]:
         said = cli.run("wgsl", "--op", op["name"], "--json", expect=None)
         if said.returncode:
             cli.check("no wgpu kernels" in said.stderr, f"{op['name']}: {said.stderr}")
             continue
-        described(cli.json("wgsl", "--op", op["name"], schema="wgsl"))
+        document = json.loads(said.stdout)
+        jsonschema.validate(document, schema)
+        described(document)
         wgsl += 1
     cli.check(wgsl > 3, f"{wgsl} ops have kernels in WGSL")
     for shape in ("5x38,xf16,yf16,add", "5x36,xbf16", "5x36,yf16"):  # halves, two a word
@@ -112,7 +114,8 @@ def files():
 def tuned():
     """The geometry, time and verdict of a database."""
     path, folder, there = cli.scratch / "wgsl.db", cli.scratch / "tuned", (*REDUCE, "--device", "wgpu:0")
-    cli.run("sweep", *there, "--budget", "none", "--max-trials", "8", "--rotation", "2M", "--seed", "1", "--db", path)
+    cli.run("sweep", *there, "--budget", "none", "--max-trials", "4", "--rotation", "2M", "--seed", "1", "--effort", "quick",
+            "--finalists", "1", "--db", path)
     for state in ("cold", "hot"):
         found = cli.json("lookup", *there, "--state", state, "--db", path, schema="lookup")
         cli.run("wgsl", *there, "--state", state, "--db", path, "--out", folder)
