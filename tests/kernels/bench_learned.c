@@ -81,9 +81,11 @@ int main(void)
 		}
 		qsort(learned, PROBLEMS, sizeof *learned, tcb_ascending);
 		qsort(by_rule, PROBLEMS, sizeof *by_rule, tcb_ascending);
-		printf("%s, %s, %zu of %d learned: %.1f us, nine of ten %.1f, most %.1f; by rule %.1f, %.1f, %.1f\n",
+		printf("%s, %s, %zu of %d learned: %.1f us, nine of ten %.1f, 99 of 100 %.1f, most %.1f; by rule %.1f, "
+		       "%.1f, %.1f\n",
 		       table->family, table->arch, found, PROBLEMS, learned[PROBLEMS / 2], learned[PROBLEMS * 9 / 10],
-		       learned[PROBLEMS - 1], by_rule[PROBLEMS / 2], by_rule[PROBLEMS * 9 / 10], by_rule[PROBLEMS - 1]);
+		       learned[PROBLEMS * 99 / 100], learned[PROBLEMS - 1], by_rule[PROBLEMS / 2],
+		       by_rule[PROBLEMS * 9 / 10], by_rule[PROBLEMS - 1]);
 	}
 	return 0;
 }

@@ -327,7 +327,7 @@ static size_t few_split(size_t units)
 }
 
 /*
- * Contract q8, up to 8 tokens, formats that are read as they are, on an H200: blocks that stay, with a part of k each
+ * Up to 8 tokens, formats that are read as they are, on an H200: blocks that stay, with a part of k each
  * that they join in clusters, and warps that share rows where there are few.
  */
 static void few_default(const struct tcb_problem *problem, const struct tcb_target *target, struct tcb_geometry *out)
@@ -338,11 +338,13 @@ static void few_default(const struct tcb_problem *problem, const struct tcb_targ
 	const size_t ksplit = units % (2 * splitk) == 0 && blocks < target->cuda.sm_count ? 2 : 1;
 	struct tcb_geometry g = *out;
 	struct qmm_gpu plan;
-	if (problem->contract != TCB_CONTRACT_Q8 || tcb_is_expanded(problem->op->format->id) ||
-	    target->cuda.capability < 90 || s->m > QMM_GROUP_TOKENS || s->n < 1024 || s->k % QMM_UNIT_VALUES)
+	const int is_q8 = problem->contract == TCB_CONTRACT_Q8;
+	if ((!is_q8 && (x_terms_of(problem) > 1 || tcb_is_float(problem->op->format->id))) ||
+	    tcb_is_expanded(problem->op->format->id) || target->cuda.capability < 90 || s->m > QMM_GROUP_TOKENS ||
+	    s->n < 1024 || s->k % QMM_UNIT_VALUES)
 		return;
 	set_tiles(problem, QMM_GROUP_TOKENS, DEFAULT_WARPS / ksplit, &g);
-	if (tcb_quant_group(problem->op->format) == QMM_UNIT_VALUES)
+	if (is_q8 && tcb_quant_group(problem->op->format) == QMM_UNIT_VALUES)
 		g.knob[TCB_KNOB_GROUP] = QMM_UNIT_VALUES;
 	g.knob[TCB_KNOB_COPY] = TCB_COPY_BULK;
 	g.knob[TCB_KNOB_WARPS] = DEFAULT_WARPS;
@@ -351,7 +353,7 @@ static void few_default(const struct tcb_problem *problem, const struct tcb_targ
 	g.knob[TCB_KNOB_JOIN] = splitk > 1 ? TCB_JOIN_CLUSTER : TCB_JOIN_NONE;
 	g.knob[TCB_KNOB_PDL] = 1;
 	set_rounds(problem, target, 3, &g);
-	g.knob[TCB_KNOB_LEAD] = g.knob[TCB_KNOB_STAGES];
+	g.knob[TCB_KNOB_LEAD] = is_q8 ? g.knob[TCB_KNOB_STAGES] : 1;
 	qmm_gpu_plan(problem, target, &g, &plan);
 	if (plan.shared_bytes <= tcb_shared_limit(target))
 		*out = g;
