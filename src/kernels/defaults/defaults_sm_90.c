@@ -20,8 +20,8 @@
  *     h200_2026-11-23_recorded_recorded.db
  *     h200_counters.db
  *     h200_tuning.db
- * Not edited by hand: measure more (--fill) and write it again.  Since then but for this: the rows of layernorm, rmsnorm,
- * softmax and reduce2d_sum are their own defaults, as --own writes it: figures above them are the rules' before.
+ * Not edited by hand: measure more (--fill) and write it again.  But for this: the rules of layernorm, rmsnorm,
+ * softmax and reduce2d_sum are their own defaults, as --own writes it: figures above them are the older rules'.
  */
 #include "kernels/default_rules.h"
 
