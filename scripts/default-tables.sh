@@ -86,7 +86,7 @@ learn_all() {
 	learned sm_90 matmul_f32 matmul "$gpus" --least 33
 	learned sm_90 q4k_matvec quant_matvec "$gpus"
 }
-case "${ARCH:-all}" in all | sm_90) table sm_90 50 10 "h200 h200-rows" ;; esac
+case "${ARCH:-all}" in all | sm_90) table sm_90 50 10 "h200 h200-rows" layernorm rmsnorm softmax reduce2d_sum ;; esac
 case "${ARCH:-all}" in all | sm_90 | learned) learn_all ;; esac
 case "${ARCH:-all}" in all | x86_64-avx512vnni) table x86_64-avx512vnni 20 30 "cpu-zen5 cpu-zen4_defaults" ;; esac
 # Kernels or own defaults of three ops are newer than what was measured, and faster than its rules (docs/defaults.md).
