@@ -109,7 +109,8 @@ static int has_twelve(const struct tcb_problem *problem, const struct tcb_geomet
 	const struct tcb_shape *s = &problem->shape;
 	const enum tcb_kv_kind k = attention_k_kind(problem), v = attention_v_kind(problem);
 	return geometry->knob[TCB_KNOB_ISA] == TCB_ISA_AVX2 && k == v &&
-	       (k == TCB_KV_KIND_F16 || k == TCB_KV_KIND_BF16) && s->m * attention_group(s) >= TWELVE_ROWS_LEAST;
+	       (k == TCB_KV_KIND_F16 || k == TCB_KV_KIND_BF16) && attention_v(s) % ATTENTION_BLOCK == 0 &&
+	       s->m * attention_group(s) >= TWELVE_ROWS_LEAST;
 }
 
 static const char *rule_queries(const struct tcb_problem *problem, const struct tcb_target *target,
