@@ -14,7 +14,7 @@ import re
 
 import ggml_peer
 
-TYPES = {"f16": "f16", "bf16": "bf16", "q80": "q8_0"}
+TYPES = {"f16": "f16", "bf16": "bf16", "q80": "q8_0", "q40": "q4_0"}
 
 
 def problem_of(text):

@@ -4,11 +4,11 @@
  *
  *     ggml_attention TYPE M N K QUERY_HEADS KV_HEADS CAUSAL THREADS SECONDS
  *
- * M query tokens of f32, the last of N KV tokens in ggml's type TYPE ("f16", "q8_0"), heads of K values; K and V as
- * llama.cpp keeps them: rows of all KV heads of a token.  Copies of K and V, together 600 MB and more, are used in turn
- * (cold), then one of them again and again (hot).  Prints a line for each way: "flash" is ggml_flash_attn_ext, "plain"
- * the products with ggml_soft_max_ext between them (V transposed, which types in blocks do not allow): way, median cold
- * and median hot microseconds.
+ * M query tokens of f32, the last of N KV tokens in ggml's type TYPE ("f16", "bf16", "q8_0", "q4_0"), heads of K
+ * values; K and V as llama.cpp keeps them: rows of all KV heads of a token.  Copies of K and V, together 600 MB and
+ * more, are used in turn (cold), then one of them again and again (hot).  Prints a line for each way: "flash" is
+ * ggml_flash_attn_ext, "plain" the products with ggml_soft_max_ext between them (V transposed, which types in blocks do
+ * not allow): way, median cold and median hot microseconds.
  */
 #include <math.h>
 
@@ -100,6 +100,8 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "q8_0") == 0)
 		s.type = GGML_TYPE_Q8_0;
+	else if (strcmp(argv[1], "q4_0") == 0)
+		s.type = GGML_TYPE_Q4_0;
 	else if (strcmp(argv[1], "bf16") == 0)
 		s.type = GGML_TYPE_BF16;
 	s.m = atoll(argv[2]), s.n = atoll(argv[3]), s.k = atoll(argv[4]);

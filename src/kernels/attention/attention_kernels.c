@@ -376,7 +376,7 @@ SIMD_INLINE int has_whole_values(const struct attention_call *call, const int ki
 	}                                                                     \
 	BODY SIMD_NAME(scores_##ID)(const struct attention_call *call)        \
 	{                                                                     \
-		if (has_twelve(call, TCB_KV_KIND_##ID))                       \
+		if (has_twelve(call, TCB_KV_KIND_##ID, 0))                    \
 			SIMD_NAME(twelve_scores_##ID)(call);                  \
 		else if (call->k % ATTENTION_BLOCK == 0)                      \
 			all_scores(call, TCB_KV_KIND_##ID, 1);                \
@@ -389,7 +389,7 @@ SIMD_INLINE int has_whole_values(const struct attention_call *call, const int ki
 	}                                                                     \
 	BODY SIMD_NAME(values_##ID)(const struct attention_call *call)        \
 	{                                                                     \
-		if (!call->step && has_twelve(call, TCB_KV_KIND_##ID))        \
+		if (!call->step && has_twelve(call, TCB_KV_KIND_##ID, 1))     \
 			SIMD_NAME(twelve_values_##ID)(call);                  \
 		else if (has_whole_values(call, TCB_KV_KIND_##ID))            \
 			all_values(call, TCB_KV_KIND_##ID, 1);                \

@@ -12,10 +12,13 @@
 
 #include "kernels/attention/attention_ahead.h"
 
-/* Whether these tiles go over KIND: of three query rows of a KV head and more. */
-SIMD_INLINE int has_twelve(const struct attention_call *call, const int kind)
+/* Whether these tiles go over KIND: of three query rows of a KV head and more, and whole blocks of heads; scores are of
+ * long enough ones that adding up sums costs little. */
+SIMD_INLINE int has_twelve(const struct attention_call *call, const int kind, const int is_v)
 {
-	return LANES == 8 && (kind == TCB_KV_KIND_F16 || kind == TCB_KV_KIND_BF16) && call->head_rows >= 3;
+	const size_t values = is_v ? call->v : call->k;
+	return LANES == 8 && (kind == TCB_KV_KIND_F16 || kind == TCB_KV_KIND_BF16) && call->head_rows >= 3 &&
+	       values % ATTENTION_BLOCK == 0 && (is_v || values >= 3 * ATTENTION_BLOCK);
 }
 
 #if LANES == 8
@@ -179,7 +182,7 @@ SIMD_INLINE void twelve_of_rows(const struct attention_call *call, const int kin
 SIMD_INLINE void all_twelve(const struct attention_call *call, const int kind, const int is_v)
 {
 	const size_t rows = call->head_rows, step = rows % 4 == 1 || rows % 4 == 2 ? 6 : 3;
-	for (size_t t = 0; has_twelve(call, kind) && t < call->tokens; t += step) {
+	for (size_t t = 0; has_twelve(call, kind, is_v) && t < call->tokens; t += step) {
 		const size_t end = t + step < call->tokens ? t + step : call->tokens;
 		size_t r = 0;
 		for (; r + 4 <= rows; r += 4)
