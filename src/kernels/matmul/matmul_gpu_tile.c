@@ -243,8 +243,8 @@ void mm_write_tiles(struct mm_writer *w)
 	} else {
 		write_ldg(w, &math, &copy, count);
 	}
-	/* Not before: of a grid smaller than the device the next one's blocks would lie on the SMs that are free, several on
-	 * one, instead of one on each. */
+	/* Not before: of a grid smaller than the device the next one's blocks would lie on the SMs that are free,
+	 * several on one, instead of one on each. */
 	tcb_kit_dependents(&w->kit, 0);
 	if (g->splitk > 1)
 		write_slices(w, &math, slice);
