@@ -562,7 +562,9 @@ enum tcb_status tcb_constraint_require(const struct tcb_problem *problem, const 
 				       const struct tcb_geometry *geometry, struct tcb_error *err)
 {
 	const struct tcb_op *op = problem->op;
-	struct tcb_candidate candidate = { op, problem, target, geometry, { 0 }, 1, 0, 1 };
+	struct tcb_candidate candidate = {
+		.op = op, .problem = problem, .target = target, .geometry = geometry, .any_size = 1, .is_kernel = 1
+	};
 	struct tcb_problem checked;
 	struct tcb_error refused;
 	char reason[TCB_WHY_MAX];

@@ -25,8 +25,8 @@ struct tcb_candidate {
 	struct tcb_footprint footprint; /* as the op computes it */
 	int any_size;                   /* --any-size: H15 is lifted */
 	int is_walk;                    /* constraints and rules with READS were checked on the way here */
-	int is_placed;                  /* knobs have values of the space's axes or of the op's own default */
 	int is_kernel;                  /* for emit: what tcb_constraint_require leaves out */
+	int is_placed;                  /* knobs have values of the space's axes or of the op's own default */
 };
 
 enum { TCB_WHY_MAX = 256 };

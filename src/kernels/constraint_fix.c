@@ -52,7 +52,7 @@ static void add_knob_values(struct values *values, const struct tcb_candidate *c
 
 static int is_legal(const struct tcb_candidate *c, const struct tcb_geometry *geometry)
 {
-	struct tcb_candidate other = { c->op, c->problem, c->target, geometry, { 0 }, c->any_size, 0, 0 };
+	struct tcb_candidate other = { c->op, c->problem, c->target, geometry, { 0 }, c->any_size, 0, 0, 0 };
 	return !tcb_constraint_first(&other, NULL);
 }
 
@@ -183,7 +183,7 @@ const struct tcb_constraint *tcb_constraint_violated(const struct tcb_op *op, co
 						     const struct tcb_geometry *geometry, int any_size,
 						     char why[TCB_WHY_MAX])
 {
-	struct tcb_candidate candidate = { op, problem, target, geometry, { 0 }, any_size, 0, 0 };
+	struct tcb_candidate candidate = { op, problem, target, geometry, { 0 }, any_size, 0, 0, 0 };
 	char reason[TCB_WHY_MAX], fix[TCB_WHY_MAX];
 	struct tcb_geometry fixed;
 	const struct tcb_constraint *broken = tcb_constraint_first(&candidate, why ? reason : NULL);

@@ -299,7 +299,7 @@ enum tcb_status tcb_space_create(const struct tcb_op *op, const struct tcb_probl
 	tcb_geometry_init(&own);
 	tcb_op_standard(problem, target, &own);
 	walk->geometry = own;
-	walk->candidate = (struct tcb_candidate){ op, problem, target, &walk->geometry, { 0 }, any_size, 0, 0 };
+	walk->candidate = (struct tcb_candidate){ op, problem, target, &walk->geometry, { 0 }, any_size, 0, 0, 0 };
 	status = take_axes(space, op, problem, target, err);
 	if (status != TCB_OK)
 		goto done;

@@ -38,7 +38,7 @@ static void fixture_init(struct fixture *f)
 	f->problem = toy_problem;
 	f->target = toy_target;
 	toy_default(&f->problem, &f->target, &f->geometry);
-	f->candidate = (struct tcb_candidate){ &toy_op, &f->problem, &f->target, &f->geometry, { 0 }, 0, 0, 0 };
+	f->candidate = (struct tcb_candidate){ &toy_op, &f->problem, &f->target, &f->geometry, { 0 }, 0, 0, 0, 0 };
 }
 
 static void fixture_cuda(struct fixture *f, unsigned capability)

@@ -9,6 +9,8 @@
 
 #include "kernels/attention/attention_ahead.h"
 
+#if LANES > 1
+
 enum {
 	UNIT = ATTENTION_BLOCK,
 	UNITS_MAX = ATTENTION_HEAD_MAX / UNIT,
@@ -153,4 +155,5 @@ SIMD_INLINE void weigh_all(const struct attention_call *call)
 		weigh_rows(call, r, call->rows - r < LANES ? call->rows - r : LANES, 1, 0);
 }
 
+#endif
 #endif
