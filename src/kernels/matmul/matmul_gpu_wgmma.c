@@ -350,7 +350,6 @@ void mm_write_wgmma(struct mm_writer *w)
 	w->c = map_param(w, "map_c", MATMUL_C, g->m, g->n, BOX);
 	mm_write_pieces_parameters(w, &pieces);
 	mm_write_parameters(w);
-	tcb_kit_dependents(&w->kit, 0);
 	mm_write_pieces_open(w, &pieces);
 	tcb_kit_tiles_open(b, &ring, w->kit.shared, w->kit.shared, g->barrier_at);
 	write_barriers(w, &ring);
