@@ -30,7 +30,7 @@ void mm_write_parameters(struct mm_writer *w)
 		w->counters = tcb_kit_workspace(&w->kit, "counters", 4, g->counters_at);
 	}
 	tcb_kit_memory(&w->kit, MM_MEMORY_ALIGN);
-	if (g->isa == TCB_ISA_WGMMA) /* which fill an SM: the others release the next launch late (matmul_gpu_tile.c) */
+	if (g->isa != TCB_ISA_MMA) /* which releases the next launch late (matmul_gpu_tile.c) */
 		tcb_kit_dependents(&w->kit, 0);
 	tcb_kit_threads(&w->kit);
 	tcb_kit_uniform_warp(&w->kit);

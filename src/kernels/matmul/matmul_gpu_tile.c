@@ -245,7 +245,8 @@ void mm_write_tiles(struct mm_writer *w)
 	}
 	/* Not before: of a grid smaller than the device the next one's blocks would lie on the SMs that are free,
 	 * several on one, instead of one on each. */
-	tcb_kit_dependents(&w->kit, 0);
+	if (g->isa == TCB_ISA_MMA)
+		tcb_kit_dependents(&w->kit, 0);
 	if (g->splitk > 1)
 		write_slices(w, &math, slice);
 	else
