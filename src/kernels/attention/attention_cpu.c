@@ -7,6 +7,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/sizes.h"
@@ -17,8 +18,9 @@ enum {
 	POINTERS = 4 /* of a token: to its rows of K and V, and to those to ask for meanwhile */
 };
 
-/* What a thread has packed: COUNT KV tokens of a sequence and KV head from FIRST on. */
+/* What a thread has packed in CALL: COUNT KV tokens of a sequence and KV head from FIRST on. */
 struct packed {
+	uint64_t call;
 	size_t sequence, head, first, count;
 };
 
@@ -70,6 +72,7 @@ struct run {
 	void *const *operand;
 	enum tcb_type io;
 	char *threads, *parts;
+	uint64_t call;
 };
 
 /* A thread's memory. */
@@ -316,9 +319,10 @@ static int has_packed(const struct run *run, const struct attention_call *call, 
 	struct packed *now = scratch->packed_now;
 	if (!run->dims.keeps_packed)
 		return 0;
-	if (now->count >= call->tokens && now->first == t && now->sequence == tile->sequence && now->head == tile->head)
+	if (now->call == run->call && now->count >= call->tokens && now->first == t &&
+	    now->sequence == tile->sequence && now->head == tile->head)
 		return 1;
-	*now = (struct packed){ tile->sequence, tile->head, t, call->tokens };
+	*now = (struct packed){ run->call, tile->sequence, tile->head, t, call->tokens };
 	return 0;
 }
 
@@ -391,6 +395,14 @@ static void merge_task(void *ctx, size_t index, unsigned thread)
 	stage(run, &call, ATTENTION_STORE);
 }
 
+/* A number that no other call has, nor memory that was never written: where a host's threads come each by itself, each
+ * has one of its own, and nobody writes what is another's. */
+static uint64_t next_call(void)
+{
+	static _Atomic uint64_t last = 0x9e3779b97f4a7c15;
+	return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
 void attention_run(const struct tcb_plan *plan, const struct attention_dims *dims, void *const operand[],
 		   void *workspace, struct tcb_pool *pool)
 {
@@ -400,11 +412,10 @@ void attention_run(const struct tcb_plan *plan, const struct attention_dims *dim
 			   .micro = (attention_micro_fn *)plan->variant->entry,
 			   .operand = operand,
 			   .io = attention_io_type(&plan->problem),
-			   .threads = workspace };
+			   .threads = workspace,
+			   .call = dims->keeps_packed ? next_call() : 0 };
 	const enum tcb_sched sched = (enum tcb_sched)plan->geometry.knob[TCB_KNOB_SCHED];
 	run.parts = run.threads + run.dims.thread_bytes * plan->threads;
-	for (unsigned i = 0; i < plan->threads; i++)
-		scratch_of(&run, i).packed_now->count = 0;
 	tcb_pool_run(pool, plan->threads, sched, run.dims.tasks, part_task, &run);
 	if (run.dims.splits > 1)
 		tcb_pool_run(pool, plan->threads, sched, run.dims.tasks / run.dims.splits, merge_task, &run);
