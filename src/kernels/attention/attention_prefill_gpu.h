@@ -60,7 +60,8 @@ enum {
 	PREFILL_BOX = 64,        /* values of a tensor copy's rows */
 	PREFILL_BOX_BYTES = 128,
 	PREFILL_MEMORY_ALIGN = 1024,
-	PREFILL_CONVERTERS = 128, /* threads that convert with prep=warps */
+	PREFILL_REGISTERS = 65536, /* of a multiprocessor */
+	PREFILL_CONVERTERS = 128,  /* threads that convert with prep=warps */
 	PREFILL_RAW_STAGES = 2,
 	PREFILL_TERMS_MAX = 3,
 	PREFILL_WORDS_MAX = ATTENTION_HEAD_MAX / 8 /* of a row of q in a lane, two values each */

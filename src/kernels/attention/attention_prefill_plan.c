@@ -12,7 +12,6 @@
 
 enum {
 	GROUP_THREADS = 128,
-	REGISTERS = 65536,    /* of a multiprocessor */
 	COPIER_LEAST = 24,    /* registers that setmaxnreg leaves a thread */
 	CONVERTER_LEAST = 56, /* the same of one that converts */
 	RAW_ALIGN = 128,
@@ -48,7 +47,7 @@ static unsigned splits_of(const struct tcb_problem *problem, enum tcb_isa isa)
 static void plan_registers(struct prefill_gpu *g)
 {
 	g->threads = g->workers * GROUP_THREADS + (g->workers > 1 ? GROUP_THREADS : WARP);
-	g->registers = (unsigned)(REGISTERS / (tcb_round_up(g->threads, 2 * WARP) * g->occ) / 8 * 8);
+	g->registers = (unsigned)(PREFILL_REGISTERS / (tcb_round_up(g->threads, 2 * WARP) * g->occ) / 8 * 8);
 	if (g->registers > 255)
 		g->registers = 255;
 	if (g->workers < 2 || g->registers <= COPIER_LEAST)

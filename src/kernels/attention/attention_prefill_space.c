@@ -15,8 +15,7 @@ enum {
 	POLYNOMIALS = 2,
 	KV_LEAST_WGMMA = 32,
 	KV_LEAST = 16,
-	TILES_OF_SM = 4, /* of which blocks stay */
-	FILE_REGISTERS = 65536,
+	TILES_OF_SM = 4,    /* of which blocks stay */
 	BLOCK_SHARED = 1024 /* bytes that a block takes beside its own */
 };
 
@@ -129,7 +128,7 @@ static void pair_blocks(const struct tcb_problem *problem, const struct tcb_targ
 	out->knob[TCB_KNOB_OCC] = 2;
 	prefill_gpu_footprint(problem, target, out, &f);
 	if (breaks_rule(problem, target, out) || 2 * (f.shared_bytes + BLOCK_SHARED) > tcb_shared_limit(target) ||
-	    2 * (size_t)f.block_threads * tcb_round_up(f.thread_registers, 8) > FILE_REGISTERS)
+	    2 * (size_t)f.block_threads * tcb_round_up(f.thread_registers, 8) > PREFILL_REGISTERS)
 		*out = alone;
 }
 
