@@ -380,10 +380,14 @@ static size_t draw_and_try(struct bench *b, const struct tcb_op *op, const struc
 	return tried;
 }
 
-/* Whether shape S of an op that is like no other is left to another run: the first takes every fourth pair of shapes,
- * of which a variant takes one, the second the others. */
+/* Whether shape S is left out.  Of an op that is like no other it is left to another run: the first takes every fourth
+ * pair of shapes, of which a variant takes one, the second the others.  Emulated, formats other than the first take
+ * every other pair. */
 static int is_for_another(const struct subject *subject, size_t s)
 {
+	const struct tcb_format *format = subject->op->format;
+	if (geometries_most < GEOMETRIES_PER_GROUP && format && format->id != TCB_FORMAT_Q4_K)
+		return (s / 2 + subject->number) % 2 != 0;
 	return test_part() && !is_like(subject->op) && ((s / 2 + subject->number) % 4 == 0) != (test_part() == 1);
 }
 
